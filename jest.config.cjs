@@ -1,0 +1,36 @@
+'use strict';
+
+/** Packages that ship only ES modules and are imported by code under test: Jest must turn them into CommonJS. */
+const esModules = ['jose', 'canonicalize'];
+
+/** @type {import('jest').Config} */
+module.exports = {
+  testEnvironment: 'node',
+  testMatch: ['<rootDir>/test/**/*.test.ts'],
+  modulePathIgnorePatterns: ['<rootDir>/dist/'],
+  // This package exports an `import` condition only, which `require` does not see.
+  moduleNameMapper: { '^canonicalize$': '<rootDir>/node_modules/canonicalize/lib/canonicalize.js' },
+  transform: {
+    '\\.[cm]?[jt]s$': [
+      '@swc/jest',
+      {
+        sourceMaps: 'inline',
+        module: { type: 'commonjs' },
+        jsc: { target: 'es2023', parser: { syntax: 'typescript' } },
+      },
+    ],
+  },
+  transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/)`],
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+  reporters: ['default', '<rootDir>/test/support/summary-reporter.cjs'],
+  maxWorkers: 2,
+  testTimeout: 20_000,
+  collectCoverageFrom: ['{core,ledger,client,activities,worker,cli}/**/*.ts', '!**/main.ts'],
+  coverageProvider: 'v8',
+  coverageThreshold: {
+    './core/': { branches: 100 },
+    './ledger/': { branches: 90 },
+    './client/': { branches: 90 },
+  },
+};

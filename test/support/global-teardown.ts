@@ -1,0 +1,3 @@
+export default async function globalTeardown(): Promise<void> {
+  // Shared services are stopped here.
+}
