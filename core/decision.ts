@@ -1,0 +1,57 @@
+/** Where a decision came in. Recorded, never trusted. */
+export type DecisionChannel = 'update' | 'signal' | 'cli' | 'console' | 'gateway';
+
+/**
+ * A reviewer's answer to one approval request: `decide`'s message. It names the operation, its revision and the binding
+ * digest that the reviewer saw, and carries nothing that could reach the tool.
+ * `signature`: base64url Ed25519 over the canonical JSON of all other fields, by one of the reviewer's keys.
+ */
+export interface Decision {
+  readonly v: 1;
+  readonly decisionId: string;
+  readonly operationId: string;
+  readonly revision: number;
+  readonly digest: string;
+  readonly answer: 'allow' | 'deny';
+  readonly reviewer: string;
+  readonly reason?: string;
+  /** A shorter hold than the rule gives, in minutes; a longer one is refused. */
+  readonly minutes?: number;
+  readonly channel: DecisionChannel;
+  readonly signature?: string;
+}
+
+/**
+ * The typed answer to a decision. `accepted`: it counts; `alreadyDecided`: another gave the same answer first;
+ * `conflict`: another answer stands; `late`: the deadline had passed; `stale`: another revision or digest is open;
+ * `notRecorded`: the ledger could not be reached and nothing changed.
+ */
+export type VerdictCode =
+  | 'accepted'
+  | 'alreadyDecided'
+  | 'conflict'
+  | 'late'
+  | 'stale'
+  | 'notAReviewer'
+  | 'selfApproval'
+  | 'badSignature'
+  | 'cannotWiden'
+  | 'unknownRequest'
+  | 'malformed'
+  | 'tooLarge'
+  | 'limit'
+  | 'notRecorded';
+
+export interface Verdict {
+  readonly code: VerdictCode;
+  /** For a person: what happened and what to do. */
+  readonly detail: string;
+  readonly operationId: string | null;
+  readonly revision: number | null;
+  /** The request's state after the decision; null where no such request is known. */
+  readonly state: string | null;
+  /** Who closed the request, where it is closed by a decision. */
+  readonly decidedBy: readonly string[];
+  /** Allows counted so far and needed in the current step; null when closed. */
+  readonly counted: { readonly allows: number; readonly needed: number } | null;
+}

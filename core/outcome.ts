@@ -1,0 +1,33 @@
+import type { JsonValue } from './json';
+import type { Refusal } from './errors';
+import type { RuleRef } from './evaluation';
+
+/** How a tool's result travels: whole, or by digest where it is too large for a history (then it is in the ledger). */
+export type ToolResult =
+  | { readonly kind: 'inline'; readonly value: JsonValue; readonly isError: boolean }
+  | { readonly kind: 'stored'; readonly digest: string; readonly bytes: number; readonly isError: boolean };
+
+/** What proves an outcome. */
+export type Evidence = 'answer' | 'lookUp' | 'settlement' | 'notSent';
+
+/** What an approval was, for those who later ask: empty deciders and null rule where no rule asked. */
+export interface ApprovalFacts {
+  readonly revision: number;
+  readonly deciders: readonly string[];
+  readonly askedRule: RuleRef | null;
+  readonly permittedRule: RuleRef | null;
+  readonly grantId: string | null;
+  readonly emergency: boolean;
+  /** False where a decision was accepted unsigned under `trust: namespace`. */
+  readonly verified: boolean;
+}
+
+/** The end of a call. Six words that never share a meaning; `pending` is not among them. */
+export type CallOutcome =
+  | { readonly outcome: 'executed'; readonly result: ToolResult | null; readonly evidence: Evidence; readonly approval: ApprovalFacts | null }
+  | { readonly outcome: 'failed'; readonly detail: string; readonly evidence: Evidence; readonly approval: ApprovalFacts | null }
+  | { readonly outcome: 'unknown'; readonly detail: string; readonly approval: ApprovalFacts | null }
+  | { readonly outcome: 'denied'; readonly reason: string | null; readonly deciders: readonly string[] }
+  | { readonly outcome: 'expired'; readonly detail: string }
+  | { readonly outcome: 'withdrawn'; readonly detail: string }
+  | ({ readonly outcome: 'refused' } & Refusal);

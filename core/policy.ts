@@ -1,0 +1,172 @@
+import type { JsonValue } from './json';
+
+/** How a material value is typed on the card and compared by conditions. */
+export type MaterialKind = 'text' | 'number' | 'amount' | 'boolean' | 'sql' | 'json' | 'timestamp';
+
+/** Strictest first: `arguments` binds every argument, `material` the material fields, `tool` none. */
+export type BindMode = 'arguments' | 'material' | 'tool';
+
+/**
+ * How long an allowed request holds. `once` is this one operation. Otherwise a window: `uses` (null = no limit),
+ * `durationMs` (null = no limit of its own; never both null), and sums of material amounts by field name.
+ */
+export type Validity =
+  | { readonly kind: 'once' }
+  | {
+      readonly kind: 'window';
+      readonly uses: number | null;
+      readonly durationMs: number | null;
+      readonly total: Readonly<Record<string, number>>;
+    };
+
+/** A person who may review. `subjects` are the requester names that are this human (default `<name>` and `user:<name>`). */
+export interface Person {
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** Public Ed25519 keys, `ed25519:<base64url of 32 bytes>`; empty where the person signs in elsewhere. */
+  readonly keys: readonly string[];
+  readonly subjects: readonly string[];
+}
+
+export type Transport =
+  | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'stdio';
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+      readonly cwd: string | null;
+    };
+
+/** One material field: read from the call's arguments, or (fresh, never bound) from the tool's `state` read. */
+export interface MaterialSpec {
+  readonly name: string;
+  readonly from: 'arguments' | 'state';
+  readonly at: string;
+  readonly as: MaterialKind;
+}
+
+/** Where an argument of a helper tool (version, preview, outcome, state) comes from. */
+export type ArgumentSource =
+  | { readonly kind: 'operationId' }
+  | { readonly kind: 'pointer'; readonly at: string }
+  | { readonly kind: 'literal'; readonly value: JsonValue };
+
+export interface ToolRead {
+  readonly tool: string;
+  /** null: the call's own arguments are passed whole. */
+  readonly arguments: Readonly<Record<string, ArgumentSource>> | null;
+}
+
+/** How the outcome of an operation is looked up by its id. */
+export interface OutcomeContract {
+  readonly source:
+    | { readonly kind: 'tool'; readonly read: ToolRead }
+    | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+    | { readonly kind: 'sql'; readonly database: string; readonly query: string };
+  /** Pointer into the answer and the value that proves the effect. */
+  readonly executed: { readonly at: string; readonly equals: JsonValue };
+  /** True: an answer that does not show the effect proves its absence. */
+  readonly authoritative: boolean;
+  readonly settleAfterMs: number;
+  /** How long to go on asking an unreachable look-up before the outcome is called unknown. */
+  readonly budgetMs: number;
+}
+
+export interface ToolEntry {
+  readonly name: string;
+  readonly enabled: boolean;
+  /** Arguments filled by Holdpoint, hidden from the model and refused if the model sets them. */
+  readonly fill: Readonly<Record<string, { readonly kind: 'operationId' }>>;
+  readonly material: readonly MaterialSpec[];
+  readonly version: (ToolRead & { readonly read: string }) | null;
+  readonly preview: (ToolRead & { readonly show: 'diff' | 'text' | 'json' }) | null;
+  readonly state: ToolRead | null;
+  readonly outcome: OutcomeContract | null;
+  /** True: the tool itself ignores a second call with the same operation id, so it may be sent again after proven absence. */
+  readonly idempotent: boolean;
+  readonly classification: string | null;
+  readonly reversible: 'yes' | 'with-effort' | 'no' | null;
+  readonly expected: string | null;
+  /** RFC 6901 pointers into the arguments. */
+  readonly secrets: readonly string[];
+  readonly timeoutMs: number;
+  /** What the operator says of the tool, whatever its own hints say; null: the hints count as far as they are trusted. */
+  readonly destructive: boolean | null;
+}
+
+export interface ServerEntry {
+  readonly name: string;
+  readonly transport: Transport;
+  readonly hints: 'trusted' | 'untrusted';
+  readonly session: 'client' | 'independent';
+  readonly enabled: boolean;
+  readonly tools: Readonly<Record<string, ToolEntry>>;
+  /** Digest of the transport: the server's identity in every binding. */
+  readonly identity: string;
+}
+
+export type Condition =
+  | { readonly op: 'is' | 'isNot'; readonly value: string | number | boolean }
+  | { readonly op: 'oneOf' | 'noneOf'; readonly values: readonly (string | number | boolean)[] }
+  | { readonly op: 'atLeast' | 'atMost' | 'above' | 'below'; readonly value: number };
+
+/** Material field name -> condition; all must hold. */
+export type Conditions = Readonly<Record<string, Condition>>;
+
+export interface AccessEntry {
+  readonly subjects: readonly string[];
+  readonly agents: readonly string[];
+  readonly server: string;
+  readonly tools: readonly string[];
+  readonly when: Conditions;
+}
+
+export type RuleScope =
+  | { readonly kind: 'tools'; readonly tools: readonly string[] }
+  | { readonly kind: 'destructive' }
+  | { readonly kind: 'all' };
+
+export interface Approvers {
+  readonly groups: readonly string[];
+  readonly people: readonly string[];
+  readonly quorum: number;
+}
+
+export interface EscalationLevel {
+  readonly afterMs: number;
+  readonly to: { readonly groups: readonly string[]; readonly people: readonly string[] };
+}
+
+export interface DeadlineSpec {
+  readonly afterMs: number;
+  readonly then: 'expire' | 'keepWaiting';
+  /** Reminder interval; only with keepWaiting. */
+  readonly remindEveryMs: number | null;
+}
+
+export interface Rule {
+  readonly id: string;
+  /** Digest of the rule and of the entries it uses (server identity, access, people): a comment voids nothing. */
+  readonly version: string;
+  readonly server: string;
+  readonly scope: RuleScope;
+  readonly when: Conditions;
+  readonly approvers: Approvers;
+  readonly selfApproval: boolean;
+  readonly bind: BindMode;
+  readonly validity: Validity;
+  readonly escalate: readonly EscalationLevel[];
+  readonly deadline: DeadlineSpec;
+  readonly emergency: boolean;
+}
+
+/** A compiled policy. Which signatures count is `trust`; null leaves it to the worker (whose own default is signatures). */
+export interface Policy {
+  readonly v: 1;
+  readonly trust: 'signatures' | 'namespace' | null;
+  readonly people: Readonly<Record<string, Person>>;
+  readonly servers: Readonly<Record<string, ServerEntry>>;
+  readonly access: readonly AccessEntry[];
+  readonly rules: readonly Rule[];
+}

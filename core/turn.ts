@@ -1,0 +1,34 @@
+import type { JsonObject } from './json';
+import type { Requester } from './requester';
+
+/** Limits of a turn. Sizes are UTF-8 bytes of canonical JSON. */
+export const TURN_LIMITS = {
+  calls: 50,
+  argumentBytes: 262_144,
+  decisionBytes: 65_536,
+  judgedDecisions: 200,
+  resultBytesInHistory: 1_048_576,
+  resultBytes: 33_554_432,
+  openRequestsPerRequester: 10,
+  revisions: 3,
+  idLength: 200,
+} as const;
+
+/** One tool invocation that a model proposed. `note` is the model's own words: shown last, labelled, never a fact. */
+export interface ProposedCall {
+  readonly id: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** The runtime's own question to the requester's human; it can only add a question. */
+  readonly confirm?: boolean;
+  readonly note?: string;
+}
+
+/** The input of workflow `agentTurn`: the calls that a model proposed together. */
+export interface TurnInput {
+  readonly v: 1;
+  readonly turnId: string;
+  readonly requester: Requester;
+  readonly calls: readonly ProposedCall[];
+}

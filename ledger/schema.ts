@@ -1,0 +1,175 @@
+import type { Generated } from 'kysely';
+
+/** Versions of the policy; at most one row has `active` = 1. `compiled` is the canonical JSON of core's Policy. */
+export interface PoliciesTable {
+  readonly version: number;
+  readonly digest: string;
+  readonly file_name: string;
+  readonly text: string;
+  readonly compiled: string;
+  readonly applied_by: string;
+  readonly applied_at: number;
+  readonly active: 0 | 1;
+}
+
+export type RequestRowState = 'pending' | 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'superseded' | 'refused';
+
+/** Approval requests, key (operation_id, revision). `card` is the canonical JSON of core's ApprovalRequest. */
+export interface RequestsTable {
+  readonly operation_id: string;
+  readonly revision: number;
+  readonly state: RequestRowState;
+  readonly short_id: string;
+  /** Digest of subject, agent and chain. */
+  readonly requester_key: string;
+  readonly subject: string;
+  readonly agent: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly binding_digest: string;
+  readonly arguments_digest: string;
+  readonly workflow_id: string;
+  readonly call_id: string;
+  readonly rule_id: string | null;
+  readonly card: string;
+  readonly level: number;
+  readonly opened_at: number;
+  readonly deadline_at: number;
+  /** Next escalation, reminder or deadline; equals deadline_at when nothing is before it. */
+  readonly due_at: number;
+  readonly closed_at: number | null;
+  readonly closed_reason: string | null;
+}
+
+/** Decisions that count: one a person, request and revision. `message` is the canonical JSON of the decision as received. */
+export interface DecisionsTable {
+  readonly decision_id: string;
+  readonly operation_id: string;
+  readonly revision: number;
+  readonly reviewer: string;
+  readonly answer: 'allow' | 'deny';
+  readonly reason: string | null;
+  readonly channel: string;
+  readonly verified: 0 | 1;
+  readonly message: string;
+  readonly decided_at: number;
+}
+
+/** What an allowed request yields. A `once` grant is used only by its own operation (`once_for`). */
+export interface GrantsTable {
+  readonly grant_id: string;
+  readonly operation_id: string;
+  readonly revision: number;
+  readonly once_for: string | null;
+  readonly requester_key: string;
+  readonly subject: string;
+  readonly agent: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly binding_digest: string;
+  /** Canonical JSON of core's GrantTerms: ask, deciders, policy version. */
+  readonly terms: string;
+  readonly uses: number;
+  readonly max_uses: number;
+  /** Canonical JSON: sums used so far by material field name. */
+  readonly totals: string;
+  readonly granted_at: number;
+  readonly expires_at: number;
+  readonly revoked_at: number | null;
+  readonly revoked_by: string | null;
+  readonly revoked_reason: string | null;
+}
+
+export type OperationRowState = 'dispatched' | 'executed' | 'failed' | 'unknown';
+
+/** Operations that were sent. The row exists before the first byte leaves. */
+export interface OperationsTable {
+  readonly operation_id: string;
+  readonly state: OperationRowState;
+  readonly revision: number;
+  readonly requester_key: string;
+  readonly subject: string;
+  readonly agent: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly workflow_id: string;
+  readonly call_id: string;
+  readonly binding_digest: string;
+  /** Digest over server, tool and every argument: the content of the call, whatever the rule binds. */
+  readonly content_digest: string;
+  /** Digest over server, tool and material fields, to find similar operations. */
+  readonly similar_digest: string;
+  readonly grant_id: string | null;
+  /** Canonical JSON of core's ApprovalFacts, or null where no rule asked. */
+  readonly approval: string | null;
+  readonly policy_version: number;
+  /** Canonical JSON of core's OutcomeContract as of dispatch, or null; with the arguments that it needs. */
+  readonly look_up: string | null;
+  readonly attempt: number;
+  readonly dispatched_at: number;
+  readonly lease_until: number;
+  readonly ended_at: number | null;
+  readonly result: string | null;
+  readonly result_digest: string | null;
+  readonly result_is_error: 0 | 1 | null;
+  readonly evidence: string | null;
+  readonly detail: string | null;
+  readonly settled_by: string | null;
+}
+
+/** The chain of facts; append-only by trigger. `hash` = SHA-256 over (prev_hash, seq, at, kind, subject, body). */
+export interface AuditTable {
+  readonly seq: number;
+  readonly at: number;
+  readonly kind: string;
+  readonly operation_id: string | null;
+  readonly body: string;
+  readonly prev_hash: string;
+  readonly hash: string;
+}
+
+export interface AuditHeadsTable {
+  readonly chain: string;
+  readonly seq: number;
+  readonly hash: string;
+}
+
+/** Signed heads of the audit chain; copies go out through the outbox and the log. */
+export interface CheckpointsTable {
+  readonly seq: number;
+  readonly hash: string;
+  readonly at: number;
+  readonly key_id: string;
+  readonly signature: string;
+}
+
+/** Events to deliver at least once. `body` is the canonical JSON of a CloudEvent. */
+export interface OutboxTable {
+  readonly event_id: string;
+  readonly position: Generated<number>;
+  readonly type: string;
+  readonly body: string;
+  readonly created_at: number;
+  readonly lease_until: number;
+  readonly attempts: number;
+  readonly delivered_at: number | null;
+}
+
+/** Facts about the ledger itself: schema version, epoch. */
+export interface MetaTable {
+  readonly key: string;
+  readonly value: string;
+}
+
+export interface Database {
+  readonly policies: PoliciesTable;
+  readonly requests: RequestsTable;
+  readonly decisions: DecisionsTable;
+  readonly grants: GrantsTable;
+  readonly operations: OperationsTable;
+  readonly audit: AuditTable;
+  readonly audit_heads: AuditHeadsTable;
+  readonly checkpoints: CheckpointsTable;
+  readonly outbox: OutboxTable;
+  readonly meta: MetaTable;
+}
