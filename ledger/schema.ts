@@ -41,7 +41,7 @@ export interface RequestsTable {
   readonly closed_reason: string | null;
 }
 
-/** Decisions that count: one a person, request and revision. `message` is the canonical JSON of the decision as received. */
+/** Decisions that count, unique by (operation_id, revision, reviewer, answer). `message` is the canonical JSON of the decision as received. */
 export interface DecisionsTable {
   readonly decision_id: string;
   readonly operation_id: string;
@@ -106,6 +106,8 @@ export interface OperationsTable {
   /** Canonical JSON of core's OutcomeContract as of dispatch, or null; with the arguments that it needs. */
   readonly look_up: string | null;
   readonly attempt: number;
+  /** The last attempt whose effect is proven absent; only then may an idempotent tool be sent to again. */
+  readonly absent_attempt: number;
   readonly dispatched_at: number;
   readonly lease_until: number;
   readonly ended_at: number | null;

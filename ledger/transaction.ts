@@ -22,6 +22,7 @@ export interface OutboxEvent {
  * the command or not at all; the audit head is locked last, so `fact` and `emit` only collect.
  */
 export interface Tx {
+  readonly kind: 'sqlite' | 'postgres';
   readonly db: Transaction<Database>;
   readonly nowMs: number;
   fact(fact: AuditFact): void;
