@@ -1,5 +1,7 @@
 import type { JsonValue } from './json';
 
+// Aliases, not interfaces: only an alias is assignable to JsonObject, and entries are digested as they are.
+
 /** How a material value is typed on the card and compared by conditions. */
 export type MaterialKind = 'text' | 'number' | 'amount' | 'boolean' | 'sql' | 'json' | 'timestamp';
 
@@ -20,13 +22,13 @@ export type Validity =
     };
 
 /** A person who may review. `subjects` are the requester names that are this human (default `<name>` and `user:<name>`). */
-export interface Person {
+export type Person = {
   readonly name: string;
   readonly groups: readonly string[];
   /** Public Ed25519 keys, `ed25519:<base64url of 32 bytes>`; empty where the person signs in elsewhere. */
   readonly keys: readonly string[];
   readonly subjects: readonly string[];
-}
+};
 
 export type Transport =
   | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
@@ -39,12 +41,12 @@ export type Transport =
     };
 
 /** One material field: read from the call's arguments, or (fresh, never bound) from the tool's `state` read. */
-export interface MaterialSpec {
+export type MaterialSpec = {
   readonly name: string;
   readonly from: 'arguments' | 'state';
   readonly at: string;
   readonly as: MaterialKind;
-}
+};
 
 /** Where an argument of a helper tool (version, preview, outcome, state) comes from. */
 export type ArgumentSource =
@@ -52,14 +54,14 @@ export type ArgumentSource =
   | { readonly kind: 'pointer'; readonly at: string }
   | { readonly kind: 'literal'; readonly value: JsonValue };
 
-export interface ToolRead {
+export type ToolRead = {
   readonly tool: string;
   /** null: the call's own arguments are passed whole. */
   readonly arguments: Readonly<Record<string, ArgumentSource>> | null;
-}
+};
 
 /** How the outcome of an operation is looked up by its id. */
-export interface OutcomeContract {
+export type OutcomeContract = {
   readonly source:
     | { readonly kind: 'tool'; readonly read: ToolRead }
     | { readonly kind: 'http'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
@@ -71,9 +73,9 @@ export interface OutcomeContract {
   readonly settleAfterMs: number;
   /** How long to go on asking an unreachable look-up before the outcome is called unknown. */
   readonly budgetMs: number;
-}
+};
 
-export interface ToolEntry {
+export type ToolEntry = {
   readonly name: string;
   readonly enabled: boolean;
   /** Arguments filled by Holdpoint, hidden from the model and refused if the model sets them. */
@@ -93,9 +95,9 @@ export interface ToolEntry {
   readonly timeoutMs: number;
   /** What the operator says of the tool, whatever its own hints say; null: the hints count as far as they are trusted. */
   readonly destructive: boolean | null;
-}
+};
 
-export interface ServerEntry {
+export type ServerEntry = {
   readonly name: string;
   readonly transport: Transport;
   readonly hints: 'trusted' | 'untrusted';
@@ -104,7 +106,7 @@ export interface ServerEntry {
   readonly tools: Readonly<Record<string, ToolEntry>>;
   /** Digest of the transport: the server's identity in every binding. */
   readonly identity: string;
-}
+};
 
 export type Condition =
   | { readonly op: 'is' | 'isNot'; readonly value: string | number | boolean }
@@ -114,38 +116,38 @@ export type Condition =
 /** Material field name -> condition; all must hold. */
 export type Conditions = Readonly<Record<string, Condition>>;
 
-export interface AccessEntry {
+export type AccessEntry = {
   readonly subjects: readonly string[];
   readonly agents: readonly string[];
   readonly server: string;
   readonly tools: readonly string[];
   readonly when: Conditions;
-}
+};
 
 export type RuleScope =
   | { readonly kind: 'tools'; readonly tools: readonly string[] }
   | { readonly kind: 'destructive' }
   | { readonly kind: 'all' };
 
-export interface Approvers {
+export type Approvers = {
   readonly groups: readonly string[];
   readonly people: readonly string[];
   readonly quorum: number;
-}
+};
 
-export interface EscalationLevel {
+export type EscalationLevel = {
   readonly afterMs: number;
   readonly to: { readonly groups: readonly string[]; readonly people: readonly string[] };
-}
+};
 
-export interface DeadlineSpec {
+export type DeadlineSpec = {
   readonly afterMs: number;
   readonly then: 'expire' | 'keepWaiting';
   /** Reminder interval; only with keepWaiting. */
   readonly remindEveryMs: number | null;
-}
+};
 
-export interface Rule {
+export type Rule = {
   readonly id: string;
   /** Digest of the rule and of the entries it uses (server identity, access, people): a comment voids nothing. */
   readonly version: string;
@@ -159,14 +161,14 @@ export interface Rule {
   readonly escalate: readonly EscalationLevel[];
   readonly deadline: DeadlineSpec;
   readonly emergency: boolean;
-}
+};
 
 /** A compiled policy. Which signatures count is `trust`; null leaves it to the worker (whose own default is signatures). */
-export interface Policy {
+export type Policy = {
   readonly v: 1;
   readonly trust: 'signatures' | 'namespace' | null;
   readonly people: Readonly<Record<string, Person>>;
   readonly servers: Readonly<Record<string, ServerEntry>>;
   readonly access: readonly AccessEntry[];
   readonly rules: readonly Rule[];
-}
+};

@@ -1,0 +1,169 @@
+import type { CallLife } from './call';
+import type { Decision, VerdictCode } from './decision';
+import type { Ask, Step } from './evaluation';
+import { widens } from './grant';
+import type { Policy } from './policy';
+import type { Requester } from './requester';
+import { eligibleReviewers, isSelf, personForSubject } from './reviewers';
+import { unreachable } from './unreachable';
+
+/** A decision on record that counts. */
+export interface CountedDecision {
+  readonly decisionId: string;
+  readonly reviewer: string;
+  readonly answer: 'allow' | 'deny';
+  readonly verified: boolean;
+}
+
+export type SignatureCheck = 'valid' | 'invalid' | 'absent';
+
+/** What a decision is judged by: the request as asked, the people as they are now. */
+export interface Judgement {
+  readonly life: CallLife;
+  readonly ask: Ask;
+  readonly requester: Requester;
+  readonly policy: Policy;
+  readonly trust: 'signatures' | 'namespace';
+  readonly counted: readonly CountedDecision[];
+}
+
+export interface Judged {
+  readonly code: VerdictCode;
+  readonly detail: string;
+  /** What the decision does to the request: nothing, one more allow, or its end. */
+  readonly effect: 'none' | 'count' | 'allow' | 'deny';
+}
+
+/**
+ * What one decision is worth. Who speaks is judged first, so a stranger learns nothing of the request; then whether the
+ * decision is about what is open; then whether it may allow. A person counts once; one deny closes.
+ */
+export function judgeDecision(judgement: Judgement, decision: Decision, at: { signature: SignatureCheck; nowMs: number }): Judged {
+  return (
+    judgeSpeaker(judgement, decision, at.signature) ??
+    judgeStanding(judgement, decision, at.nowMs) ??
+    (decision.answer === 'deny' ? ended('deny', 'denied; this request is closed') : judgeAllow(judgement, decision))
+  );
+}
+
+function judgeSpeaker(judgement: Judgement, decision: Decision, signature: SignatureCheck): Judged | null {
+  if (signature === 'invalid') return none('badSignature', `the signature is not by a key of ${decision.reviewer}`);
+  if (signature === 'absent' && judgement.trust === 'signatures') {
+    return none('badSignature', 'an unsigned decision does not count here; sign it (holdpoint allow --key FILE)');
+  }
+  if (servedSteps(judgement, decision.reviewer).length > 0) return null;
+  return none('notAReviewer', `${decision.reviewer} is not an approver of this request`);
+}
+
+function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number): Judged | null {
+  const { life, counted } = judgement;
+  if (decision.revision !== life.revision || decision.digest !== life.digest) {
+    return none('stale', `revision ${life.revision} with another content is the latest; read it before deciding`);
+  }
+  const own = counted.find((earlier) => earlier.reviewer === decision.reviewer && earlier.answer === decision.answer);
+  if (own !== undefined) return none('accepted', 'this decision is on record already');
+  if (life.status === 'expired') return none('late', 'the deadline has passed; nothing was executed');
+  if (life.status === 'pending') return nowMs >= life.deadlineAtMs ? none('late', 'the deadline has passed; nothing was executed') : null;
+  const closing = life.status === 'denied' ? 'deny' : life.status === 'withdrawn' || life.status === 'refused' ? null : 'allow';
+  if (closing === decision.answer) return none('alreadyDecided', `${namesOf(counted, closing)} gave the same answer before`);
+  return none('conflict', `the request is ${life.status}${closing === null ? '' : ` by ${namesOf(counted, closing)}`}; that stands`);
+}
+
+function judgeAllow(judgement: Judgement, decision: Decision): Judged {
+  const { ask, requester, policy } = judgement;
+  const served = servedSteps(judgement, decision.reviewer);
+  const self = isSelf(policy, decision.reviewer, requester);
+  const barred = self && served.every((step) => step.kind === 'rule' && !step.selfApproval);
+  if (barred) return none('selfApproval', `${decision.reviewer} stands behind the request and cannot allow it`);
+  if (widens(ask.validity, decision.minutes ?? null)) {
+    return none('cannotWiden', 'a reviewer can shorten what the rule gives, not widen it');
+  }
+  const current = openSteps(judgement, judgement.counted)[0];
+  if (current !== undefined && !serves(judgement, current, decision.reviewer)) {
+    return none('notAReviewer', `this request first waits for ${describeStep(current)}`);
+  }
+  const next = { decisionId: decision.decisionId, reviewer: decision.reviewer, answer: 'allow', verified: true } as const;
+  if (openSteps(judgement, [...judgement.counted, next]).length > 0) {
+    return { code: 'accepted', detail: 'allow counted; more approvals are needed', effect: 'count' };
+  }
+  return ended('allow', 'allowed');
+}
+
+/** The steps that `counted` leaves open, judged by the people as they are now. */
+export function openSteps(judgement: Omit<Judgement, 'counted' | 'trust'>, counted: readonly CountedDecision[]): readonly Step[] {
+  const allows = [...new Set(counted.filter((decision) => decision.answer === 'allow').map((decision) => decision.reviewer))];
+  return judgement.ask.steps.filter((step) => {
+    const served = allows.filter((reviewer) => serves(judgement, step, reviewer)).length;
+    return served < quorumOf(step);
+  });
+}
+
+/** Allows counted in the first open step, and how many it needs; null when no step is open. */
+export function progressOf(judgement: Omit<Judgement, 'trust'>): { readonly allows: number; readonly needed: number } | null {
+  const step = openSteps(judgement, judgement.counted)[0];
+  if (step === undefined) return null;
+  const allows = new Set(judgement.counted.filter((decision) => decision.answer === 'allow').map((decision) => decision.reviewer));
+  return { allows: [...allows].filter((reviewer) => serves(judgement, step, reviewer)).length, needed: quorumOf(step) };
+}
+
+/** Whether enough people are left who could still allow each step, at the level that the request has reached. */
+export function enoughReviewers(judgement: Omit<Judgement, 'counted' | 'trust'>, trust: Judgement['trust']): boolean {
+  return judgement.ask.steps.every((step) => {
+    if (step.kind === 'confirm') return trust === 'namespace' || personForSubject(judgement.policy, step.subject) !== null;
+    const able = approversAt(judgement, step).filter(
+      (reviewer) => step.selfApproval || !isSelf(judgement.policy, reviewer, judgement.requester),
+    );
+    return able.length >= step.approvers.quorum;
+  });
+}
+
+/** Everybody who may decide a rule's step now: its approvers and those of every escalation level reached. */
+export function approversAt(judgement: Pick<Judgement, 'policy' | 'ask' | 'life'>, step: Step & { kind: 'rule' }): readonly string[] {
+  const reached = judgement.ask.escalate.slice(0, judgement.life.level);
+  const sets = [step.approvers, ...reached.map((level) => level.to)];
+  return [...new Set(sets.flatMap((approvers) => eligibleReviewers(judgement.policy, approvers)))];
+}
+
+function servedSteps(judgement: Judgement, reviewer: string): readonly Step[] {
+  return judgement.ask.steps.filter((step) => mayDecide(judgement, step, reviewer));
+}
+
+/** Counts for the step: may decide it, and is not barred as the requester's own human. */
+function serves(judgement: Omit<Judgement, 'counted' | 'trust'>, step: Step, reviewer: string): boolean {
+  if (!mayDecide(judgement, step, reviewer)) return false;
+  return step.kind === 'confirm' || step.selfApproval || !isSelf(judgement.policy, reviewer, judgement.requester);
+}
+
+function mayDecide(judgement: Pick<Judgement, 'policy' | 'ask' | 'life'>, step: Step, reviewer: string): boolean {
+  switch (step.kind) {
+    case 'confirm':
+      return reviewer === step.subject || personForSubject(judgement.policy, step.subject)?.name === reviewer;
+    case 'rule':
+      return approversAt(judgement, step).includes(reviewer);
+    default:
+      return unreachable(step);
+  }
+}
+
+function quorumOf(step: Step): number {
+  return step.kind === 'confirm' ? 1 : step.approvers.quorum;
+}
+
+/** The step in words, for messages and cards. */
+export function describeStep(step: Step): string {
+  if (step.kind === 'confirm') return `${step.subject}'s own confirmation`;
+  const { groups, people, quorum } = step.approvers;
+  return `${quorum} of ${[...groups, ...people].join(', ')}`;
+}
+
+function namesOf(counted: readonly CountedDecision[], answer: 'allow' | 'deny'): string {
+  return counted.filter((decision) => decision.answer === answer).map((decision) => decision.reviewer).join(', ');
+}
+
+function none(code: VerdictCode, detail: string): Judged {
+  return { code, detail, effect: 'none' };
+}
+
+function ended(effect: 'allow' | 'deny', detail: string): Judged {
+  return { code: 'accepted', detail, effect };
+}

@@ -1,0 +1,42 @@
+import { LONGEST_WAIT_MS } from './call';
+import type { DeadlineSpec } from './policy';
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A span of time that a policy key may state, in milliseconds; both ends are allowed. */
+export type DurationBounds = { readonly minMs: number; readonly maxMs: number };
+
+/** Bounds of the policy file, as `docs/policy.md` states them. */
+export const POLICY_LIMITS = {
+  fileBytes: 1_048_576,
+  depth: 24,
+  wait: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
+  remind: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
+  toolTimeout: { minMs: SECOND_MS, maxMs: HOUR_MS },
+  settleAfter: { minMs: 0, maxMs: HOUR_MS },
+  lookUpBudget: { minMs: SECOND_MS, maxMs: DAY_MS },
+  window: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
+  emergencyWindowMs: 15 * MINUTE_MS,
+  uses: 10_000,
+  quorum: 50,
+  escalations: 10,
+} as const;
+
+/** What holds where a policy says nothing. */
+export const POLICY_DEFAULTS = {
+  deadlineAfterMs: DAY_MS,
+  remindEveryMs: DAY_MS,
+  toolTimeoutMs: MINUTE_MS,
+  settleAfterMs: 10 * SECOND_MS,
+  lookUpBudgetMs: 5 * MINUTE_MS,
+} as const;
+
+/** Where no deadline is written: nobody answered for a day, so the call expires, not executed. */
+export const DEFAULT_DEADLINE: DeadlineSpec = {
+  afterMs: POLICY_DEFAULTS.deadlineAfterMs,
+  then: 'expire',
+  remindEveryMs: null,
+};

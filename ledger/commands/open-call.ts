@@ -1,0 +1,291 @@
+import { open, transition, type CallLife } from '../../core/call';
+import type { CallState } from '../../core/call-state';
+import { shortId } from '../../core/digest';
+import { refusal, type Refusal } from '../../core/errors';
+import { sameRules } from '../../core/grant';
+import { enoughReviewers } from '../../core/judge-decision';
+import { canonicalJson, type JsonObject, type JsonValue } from '../../core/json';
+import type { Policy } from '../../core/policy';
+import type { ApprovalRequest, OpeningCause } from '../../core/request';
+import type { Requester } from '../../core/requester';
+import { TURN_LIMITS } from '../../core/turn';
+import { termsOf, type RequestRow } from '../rows';
+import type { Tx } from '../transaction';
+import { requestEvent } from './events';
+import { lockLatestRequest, usableGrants } from './locate';
+import { readCall } from './read-call';
+
+/** Which call: its ids, its requester, and the digest over server, tool and every argument. */
+export interface CallRef {
+  readonly operationId: string;
+  readonly workflowId: string;
+  readonly turnId: string;
+  readonly callId: string;
+  readonly requester: Requester;
+  readonly requesterKey: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly contentDigest: string;
+}
+
+/** A request as far as it is known before the store gives it its revision, times and short id. */
+export type RequestDraft = Omit<
+  ApprovalRequest,
+  'revision' | 'shortId' | 'openedAtMs' | 'deadlineAtMs' | 'similar' | 'cause' | 'previousResourceVersion'
+>;
+
+export type OpeningPlan =
+  | { readonly kind: 'refused'; readonly refusal: Refusal }
+  | { readonly kind: 'free' }
+  | { readonly kind: 'ask'; readonly draft: RequestDraft; readonly similarDigest: string };
+
+export interface Opening {
+  readonly call: CallRef;
+  readonly plan: OpeningPlan;
+  /** The policy by which `plan` was made; null where none is active. */
+  readonly active: { readonly version: number; readonly policy: Policy; readonly trust: 'signatures' | 'namespace' } | null;
+  readonly cause: OpeningCause;
+}
+
+/** `reevaluate`: another policy became active since the plan was made. */
+export type Opened = { readonly kind: 'state'; readonly state: CallState } | { readonly kind: 'reevaluate' };
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * Puts a proposed call on record: refused, allowed (no rule asks, or a live window covers it) or pending. A call that is
+ * on record already answers its state, so a repeat asks nobody again. With a `cause` other than `first` an allowed
+ * request that was not sent is superseded by its next revision.
+ */
+export async function openCall(tx: Tx, opening: Opening): Promise<Opened> {
+  const { call, plan, active, cause } = opening;
+  const known = await readCall(tx, call);
+  const superseding = cause !== 'first' && known?.status === 'allowed';
+  if (known !== null && !superseding) return { kind: 'state', state: known };
+  if (active !== null && !(await isActive(tx, active.version))) return { kind: 'reevaluate' };
+  if (plan.kind === 'refused') return refused(tx, opening, plan.refusal);
+  if (plan.kind === 'free') return free(tx, opening);
+  const previous = superseding ? await lockLatestRequest(tx, call.operationId) : null;
+  return ask(tx, { ...opening, plan }, previous);
+}
+
+export async function isActive(tx: Tx, version: number): Promise<boolean> {
+  const row = await tx.db.selectFrom('policies').select('version').where('active', '=', 1).executeTakeFirst();
+  return row?.version === version;
+}
+
+async function refused(tx: Tx, { call, cause }: Opening, why: Refusal): Promise<Opened> {
+  const row = await lockLatestRequest(tx, call.operationId);
+  if (row !== null) await close(tx, row, { state: 'refused', reason: `${why.code}: ${why.detail}` });
+  tx.fact({ kind: 'call.refused', operationId: call.operationId, body: { ...proposalBody(call), ...why, cause } });
+  return ended(why);
+}
+
+function free(tx: Tx, { call, active }: Opening): Opened {
+  const body = { ...proposalBody(call), policyVersion: active?.version ?? null, because: 'no rule asks' };
+  tx.fact({ kind: 'call.allowed', operationId: call.operationId, body });
+  return { kind: 'state', state: { status: 'allowed', revision: 0 } };
+}
+
+type Asking = Opening & { readonly plan: OpeningPlan & { kind: 'ask' } };
+
+async function ask(tx: Tx, opening: Asking, previous: RequestRow | null): Promise<Opened> {
+  const { call, plan } = opening;
+  const covering = await coveringGrant(tx, opening);
+  if (covering !== null && previous === null) {
+    const body = { ...proposalBody(call), grant: covering, rule: ruleBody(plan.draft) };
+    tx.fact({ kind: 'call.allowed', operationId: call.operationId, body: { ...body, because: 'a live grant covers it' } });
+    return { kind: 'state', state: { status: 'allowed', revision: 0 } };
+  }
+  const brake = previous === null ? ((await repeatedDenials(tx, opening)) ?? (await tooManyOpen(tx, opening))) : null;
+  if (brake !== null) return refused(tx, opening, brake);
+  const life = nextLife(opening, previous, tx.nowMs);
+  if (life.status === 'refused') {
+    const why = refusal('UNSTABLE', { count: TURN_LIMITS.revisions, detail: opening.cause });
+    return refused(tx, opening, why);
+  }
+  const staffed = staff(opening, life, tx.nowMs);
+  if (staffed.status === 'refused') return refused(tx, opening, noReviewers(plan.draft));
+  if (previous !== null) await supersede(tx, previous, opening.cause);
+  return insertRequest(tx, opening, { life: staffed, previous });
+}
+
+async function coveringGrant(tx: Tx, { call, plan }: Asking): Promise<string | null> {
+  const key = { requesterKey: call.requesterKey, bindingDigest: plan.draft.bindingDigest, operationId: call.operationId };
+  const grants = await usableGrants(tx, key);
+  const match = grants.find((grant) => grant.once_for === null && sameRules(termsOf(grant).ask, plan.draft.ask));
+  return match?.grant_id ?? null;
+}
+
+async function repeatedDenials(tx: Tx, { call, plan }: Asking): Promise<Refusal | null> {
+  const denied = await tx.db
+    .selectFrom('requests')
+    .select('closed_at')
+    .where('requester_key', '=', call.requesterKey)
+    .where('binding_digest', '=', plan.draft.bindingDigest)
+    .where('state', '=', 'denied')
+    .where('closed_at', '>', tx.nowMs - HOUR_MS)
+    .orderBy('closed_at', 'desc')
+    .limit(3)
+    .execute();
+  const third = denied[2]?.closed_at;
+  if (third === undefined || third === null) return null;
+  return refusal('DENIALS_REPEATED', { count: 3, waitSeconds: Math.ceil((third + HOUR_MS - tx.nowMs) / 1_000) });
+}
+
+async function tooManyOpen(tx: Tx, { call }: Asking): Promise<Refusal | null> {
+  const limit = TURN_LIMITS.openRequestsPerRequester;
+  const row = await tx.db
+    .selectFrom('requests')
+    .select((eb) => eb.fn.countAll<number>().as('open'))
+    .where('requester_key', '=', call.requesterKey)
+    .where('state', '=', 'pending')
+    .executeTakeFirstOrThrow();
+  const count = Number(row.open);
+  return count < limit ? null : refusal('OPEN_REQUESTS_LIMIT', { requester: call.requester.subject, count, limit });
+}
+
+function nextLife({ plan, cause }: Asking, previous: RequestRow | null, nowMs: number): CallLife {
+  const { bindingDigest: digest, ask: asked } = plan.draft;
+  const schedule = { escalate: asked.escalate, deadline: asked.deadline };
+  const first = open({ revision: 1, digest, schedule }, nowMs);
+  if (previous === null || cause === 'first') return first;
+  return transition({ ...first, status: 'allowed', revision: previous.revision }, { type: 'stale', digest, schedule }, nowMs);
+}
+
+/** Steps the request to the first level that has enough people; refused where none has. */
+function staff({ plan, active, call }: Asking, life: CallLife, nowMs: number): CallLife {
+  if (active === null) return { ...life, status: 'refused' };
+  const judgement = { ask: plan.draft.ask, requester: call.requester, policy: active.policy };
+  let staffed = life;
+  while (staffed.status === 'pending' && !enoughReviewers({ ...judgement, life: staffed }, active.trust)) {
+    staffed = transition(staffed, { type: 'noReviewers' }, nowMs);
+  }
+  return staffed;
+}
+
+function noReviewers(draft: RequestDraft): Refusal {
+  return refusal('NO_REVIEWERS', {
+    rule: draft.ask.rule?.id ?? 'confirm',
+    detail: 'nobody who may decide is left after leaving out those who stand behind the request',
+  });
+}
+
+async function supersede(tx: Tx, row: RequestRow, cause: OpeningCause): Promise<void> {
+  await close(tx, row, { state: 'superseded', reason: cause });
+  await tx.db
+    .updateTable('grants')
+    .set({ revoked_at: tx.nowMs, revoked_by: 'holdpoint', revoked_reason: cause })
+    .where('operation_id', '=', row.operation_id)
+    .where('revision', '=', row.revision)
+    .where('revoked_at', 'is', null)
+    .execute();
+  tx.fact({ kind: 'request.stale', operationId: row.operation_id, body: { revision: row.revision, cause, digest: row.binding_digest } });
+}
+
+async function close(tx: Tx, row: RequestRow, end: { state: 'refused' | 'superseded'; reason: string }): Promise<void> {
+  await tx.db
+    .updateTable('requests')
+    .set({ state: end.state, closed_at: tx.nowMs, closed_reason: end.reason })
+    .where('operation_id', '=', row.operation_id)
+    .where('revision', '=', row.revision)
+    .execute();
+}
+
+async function insertRequest(tx: Tx, opening: Asking, at: { life: CallLife; previous: RequestRow | null }): Promise<Opened> {
+  const { call, plan, cause } = opening;
+  const { life, previous } = at;
+  const previousVersion = previous === null ? null : versionOf(previous);
+  const similar = await similarOperations(tx, plan.similarDigest);
+  for (let attempt = 0; ; attempt += 1) {
+    const request: ApprovalRequest = {
+      ...plan.draft,
+      revision: life.revision,
+      shortId: shortId(`${call.operationId}${'+'.repeat(attempt)}`, life.revision),
+      openedAtMs: life.openedAtMs,
+      deadlineAtMs: life.deadlineAtMs,
+      similar,
+      cause,
+      previousResourceVersion: canonicalJson(previousVersion) === canonicalJson(plan.draft.resourceVersion) ? null : previousVersion,
+    };
+    const result = await tx.db
+      .insertInto('requests')
+      .values(rowOf(call, request, life))
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirst();
+    if (result.numInsertedOrUpdatedRows !== 0n) {
+      opened(tx, call, request);
+      return { kind: 'state', state: { status: 'pending', request, level: life.level, dueAtMs: life.dueAtMs } };
+    }
+    const known = await readCall(tx, call);
+    if (known !== null && known.status !== 'allowed') return { kind: 'state', state: known };
+  }
+}
+
+function opened(tx: Tx, call: CallRef, request: ApprovalRequest): void {
+  const { revision, bindingDigest, cause, policyVersion, deadlineAtMs } = request;
+  if (revision === 1) tx.fact({ kind: 'call.proposed', operationId: call.operationId, body: proposalBody(call) });
+  const body = { revision, bindingDigest, cause, policyVersion, deadlineAtMs, rule: ruleBody(request) };
+  tx.fact({ kind: 'request.opened', operationId: call.operationId, body });
+  tx.emit(requestEvent('opened', request));
+}
+
+function rowOf(call: CallRef, request: ApprovalRequest, life: CallLife) {
+  return {
+    operation_id: call.operationId,
+    revision: request.revision,
+    state: 'pending' as const,
+    short_id: request.shortId,
+    requester_key: call.requesterKey,
+    subject: call.requester.subject,
+    agent: call.requester.agent,
+    server: call.server,
+    tool: call.tool,
+    binding_digest: request.bindingDigest,
+    arguments_digest: call.contentDigest,
+    workflow_id: call.workflowId,
+    call_id: call.callId,
+    rule_id: request.ask.rule?.id ?? null,
+    card: canonicalJson(request as unknown as JsonObject),
+    level: life.level,
+    opened_at: life.openedAtMs,
+    deadline_at: life.deadlineAtMs,
+    due_at: life.dueAtMs,
+    closed_at: null,
+    closed_reason: null,
+  };
+}
+
+async function similarOperations(tx: Tx, similarDigest: string) {
+  const rows = await tx.db
+    .selectFrom('operations')
+    .select(['operation_id', 'dispatched_at', 'subject', 'state'])
+    .where('similar_digest', '=', similarDigest)
+    .orderBy('dispatched_at', 'desc')
+    .limit(5)
+    .execute();
+  return rows.map((row) => ({
+    operationId: row.operation_id,
+    atMs: row.dispatched_at,
+    requester: row.subject,
+    state: row.state,
+  }));
+}
+
+function versionOf(row: RequestRow): JsonValue {
+  return (JSON.parse(row.card) as ApprovalRequest).resourceVersion;
+}
+
+function proposalBody(call: CallRef): JsonObject {
+  const { requester, server, tool, contentDigest, workflowId, callId } = call;
+  return { requester: { ...requester, chain: [...requester.chain] }, server, tool, contentDigest, workflowId, callId };
+}
+
+function ruleBody(request: Pick<ApprovalRequest, 'ask'>): JsonValue {
+  const { rule, matched } = request.ask;
+  return { asking: rule === null ? null : { ...rule }, matched: matched.map((entry) => ({ ...entry })) };
+}
+
+function ended(why: Refusal): Opened {
+  return { kind: 'state', state: { status: 'ended', end: { outcome: 'refused', ...why } } };
+}

@@ -1,0 +1,28 @@
+import type { CallState } from '../../core/call-state';
+import { refusal } from '../../core/errors';
+import { contractOf, stateOfOperation, stateOfRequest, type OperationRow } from '../rows';
+import type { Tx } from '../transaction';
+import { decisionsOf, lockLatestRequest, operationOf } from './locate';
+import type { CallRef } from './open-call';
+
+/** What is on record of a call; null where nothing is. The same id with other content is a conflict, whoever asks. */
+export async function readCall(tx: Tx, call: CallRef): Promise<CallState | null> {
+  const operation = await operationOf(tx, call.operationId);
+  if (operation !== null) {
+    if (operation.content_digest !== call.contentDigest) return conflict(call);
+    return stateOfOperation(operation, lookUpAt(operation));
+  }
+  const request = await lockLatestRequest(tx, call.operationId);
+  if (request === null) return null;
+  if (request.arguments_digest !== call.contentDigest) return conflict(call);
+  return stateOfRequest(request, await decisionsOf(tx, call.operationId));
+}
+
+/** When absence of an effect may be believed: no attempt can still be sending, and the tool had time to settle. */
+export function lookUpAt(operation: OperationRow): number {
+  return operation.lease_until + (contractOf(operation)?.contract.settleAfterMs ?? 0);
+}
+
+function conflict(call: CallRef): CallState {
+  return { status: 'ended', end: { outcome: 'refused', ...refusal('TURN_CONFLICT', { turn: call.turnId }) } };
+}

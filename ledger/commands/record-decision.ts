@@ -1,0 +1,227 @@
+import { transition, type CallLife } from '../../core/call';
+import type { CallState } from '../../core/call-state';
+import type { Decision, Verdict, VerdictCode } from '../../core/decision';
+import { extentOf, UNLIMITED_USES, type GrantTerms } from '../../core/grant';
+import { judgeDecision, progressOf, type CountedDecision, type Judged, type Judgement, type SignatureCheck } from '../../core/judge-decision';
+import { canonicalJson, type JsonObject } from '../../core/json';
+import type { Policy } from '../../core/policy';
+import { cardOf, countedOf, lifeOf, stateOfRequest, type DecisionRow, type RequestRow } from '../rows';
+import type { Tx } from '../transaction';
+import { requestEvent } from './events';
+import { decisionsOf, lockLatestRequest, operationOf } from './locate';
+import { lookUpAt } from './read-call';
+import { stateOfOperation } from '../rows';
+
+export interface DecisionToRecord {
+  readonly decision: Decision;
+  /** The turn at which the decision arrived: a request of another turn is unknown there. */
+  readonly workflowId: string;
+  readonly signature: SignatureCheck;
+  readonly policy: Policy;
+  readonly trust: 'signatures' | 'namespace';
+}
+
+export interface DecisionAnswer {
+  readonly verdict: Verdict;
+  /** The call's state now; null where this turn has no such call. */
+  readonly state: CallState | null;
+}
+
+/**
+ * Judges one decision and puts it on record, whatever it is worth: a refused one is a fact too. Idempotent: the same
+ * decision again finds itself counted and gets the same answer.
+ */
+export async function recordDecision(tx: Tx, received: DecisionToRecord): Promise<DecisionAnswer> {
+  const { decision, workflowId } = received;
+  const row = await lockLatestRequest(tx, decision.operationId);
+  if (row === null || row.workflow_id !== workflowId || decision.revision > row.revision) return unknownRequest(tx, received);
+  const decisions = (await decisionsOf(tx, decision.operationId)).filter((entry) => entry.revision === row.revision);
+  const judgement: Judgement = {
+    life: lifeOf(row),
+    ask: cardOf(row).ask,
+    requester: cardOf(row).requester,
+    policy: received.policy,
+    trust: received.trust,
+    counted: decisions.map(countedOf),
+  };
+  const judged = judgeDecision(judgement, decision, { signature: received.signature, nowMs: tx.nowMs });
+  const kept = judged.effect === 'none' ? decisions : [...decisions, await insertDecision(tx, received)];
+  const life = await applyEffect(tx, { row, decisions: kept, judgement, judged, received });
+  note(tx, { received, judged, row });
+  return answer(tx, { row: { ...row, ...columnsOf(life, row, tx.nowMs) }, decisions: kept, judgement, judged });
+}
+
+async function insertDecision(tx: Tx, { decision, signature }: DecisionToRecord): Promise<DecisionRow> {
+  const row: DecisionRow = {
+    decision_id: `${decision.operationId}.${decision.revision}.${decision.reviewer}.${decision.answer}`,
+    operation_id: decision.operationId,
+    revision: decision.revision,
+    reviewer: decision.reviewer,
+    answer: decision.answer,
+    reason: decision.reason ?? null,
+    channel: decision.channel,
+    verified: signature === 'valid' ? 1 : 0,
+    message: canonicalJson(decision as unknown as JsonObject),
+    decided_at: tx.nowMs,
+  };
+  await tx.db.insertInto('decisions').values(row).onConflict((conflict) => conflict.doNothing()).execute();
+  return row;
+}
+
+interface Applying {
+  readonly row: RequestRow;
+  readonly decisions: readonly DecisionRow[];
+  readonly judgement: Judgement;
+  readonly judged: Judged;
+  readonly received: DecisionToRecord;
+}
+
+async function applyEffect(tx: Tx, { row, decisions, judgement, judged, received }: Applying): Promise<CallLife> {
+  const { life } = judgement;
+  const { revision, digest } = received.decision;
+  if (judged.effect === 'none' || judged.effect === 'count') {
+    const due = transition(life, { type: 'wake' }, tx.nowMs);
+    if (due.status !== life.status) await closeRequest(tx, row, { state: 'expired', reason: 'the deadline passed' });
+    return due.status === life.status ? life : due;
+  }
+  const next = transition(life, { type: judged.effect, revision, digest }, tx.nowMs);
+  const state = judged.effect === 'allow' ? 'allowed' : 'denied';
+  await closeRequest(tx, row, { state, reason: null });
+  if (judged.effect === 'allow') await issueGrant(tx, { row, decisions, judgement, received });
+  return next;
+}
+
+/** Closes a request that the caller has locked: state, audit fact and event together. */
+export async function closeRequest(
+  tx: Tx,
+  row: RequestRow,
+  end: { state: 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused'; reason: string | null },
+): Promise<void> {
+  await tx.db
+    .updateTable('requests')
+    .set({ state: end.state, closed_at: tx.nowMs, closed_reason: end.reason })
+    .where('operation_id', '=', row.operation_id)
+    .where('revision', '=', row.revision)
+    .execute();
+  const body = { revision: row.revision, bindingDigest: row.binding_digest, reason: end.reason };
+  tx.fact({ kind: `request.${end.state}`, operationId: row.operation_id, body });
+  tx.emit(requestEvent(end.state, cardOf(row), { reason: end.reason }));
+}
+
+async function issueGrant(tx: Tx, { row, decisions, judgement, received }: Omit<Applying, 'judged'>): Promise<void> {
+  const allows = decisions.filter((decision) => decision.answer === 'allow');
+  const minutes = allows.map((allow) => (JSON.parse(allow.message) as Decision).minutes).filter((given) => given !== undefined);
+  const extent = extentOf(judgement.ask.validity, minutes.length === 0 ? null : Math.min(...minutes), tx.nowMs);
+  const terms: GrantTerms = {
+    v: 1,
+    ask: judgement.ask,
+    deciders: allows.map((allow) => allow.reviewer),
+    verified: allows.every((allow) => allow.verified === 1),
+    policyVersion: cardOf(row).policyVersion,
+    resourceVersion: cardOf(row).resourceVersion,
+  };
+  const grantId = `gr_${row.operation_id.slice(3)}.${row.revision}`;
+  await tx.db
+    .insertInto('grants')
+    .values({
+      grant_id: grantId,
+      operation_id: row.operation_id,
+      revision: row.revision,
+      once_for: extent.once ? row.operation_id : null,
+      requester_key: row.requester_key,
+      subject: row.subject,
+      agent: row.agent,
+      server: row.server,
+      tool: row.tool,
+      binding_digest: row.binding_digest,
+      terms: canonicalJson(terms as unknown as JsonObject),
+      uses: 0,
+      max_uses: extent.maxUses,
+      totals: '{}',
+      granted_at: tx.nowMs,
+      expires_at: extent.expiresAtMs,
+      revoked_at: null,
+      revoked_by: null,
+      revoked_reason: null,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const body = { grantId, revision: row.revision, expiresAtMs: extent.expiresAtMs, deciders: [...terms.deciders], verified: terms.verified };
+  tx.fact({ kind: 'grant.issued', operationId: row.operation_id, body: { ...body, uses: extent.maxUses } });
+  if (!extent.once) await coverSiblings(tx, row, { grantId, left: extent.maxUses - 1, rule: received.policy });
+}
+
+/** A new window answers pending requests of the same requester, binding and rules; nothing else is covered by it. */
+async function coverSiblings(tx: Tx, row: RequestRow, grant: { grantId: string; left: number; rule: Policy }): Promise<void> {
+  const asked = canonicalJson(cardOf(row).ask as unknown as JsonObject);
+  const pending = await tx.db
+    .selectFrom('requests')
+    .selectAll()
+    .where('requester_key', '=', row.requester_key)
+    .where('binding_digest', '=', row.binding_digest)
+    .where('state', '=', 'pending')
+    .where('operation_id', '!=', row.operation_id)
+    .where('deadline_at', '>', tx.nowMs)
+    .orderBy('opened_at')
+    .limit(Math.min(grant.left, UNLIMITED_USES - 1, 50))
+    .execute();
+  for (const sibling of pending) {
+    if (canonicalJson(cardOf(sibling).ask as unknown as JsonObject) !== asked) continue;
+    await closeRequest(tx, sibling, { state: 'allowed', reason: `covered by grant ${grant.grantId}` });
+  }
+}
+
+function columnsOf(life: CallLife, row: RequestRow, nowMs: number): Partial<RequestRow> {
+  if (life.status === row.state) return {};
+  return { state: life.status as RequestRow['state'], closed_at: nowMs };
+}
+
+function note(tx: Tx, { received, judged, row }: { received: DecisionToRecord; judged: Judged; row: RequestRow }): void {
+  const counts = judged.effect !== 'none';
+  const { decision, signature } = received;
+  const body = { ...decisionBody(decision), code: judged.code, signature, trust: received.trust, openRevision: row.revision };
+  tx.fact({ kind: counts ? 'decision.recorded' : 'decision.notCounted', operationId: decision.operationId, body });
+}
+
+function decisionBody(decision: Decision): JsonObject {
+  const { decisionId, reviewer, answer, revision, digest, channel } = decision;
+  return { decisionId, reviewer, answer, revision, digest, channel, reason: decision.reason ?? null, minutes: decision.minutes ?? null };
+}
+
+function unknownRequest(tx: Tx, { decision, signature }: DecisionToRecord): DecisionAnswer {
+  const body = { ...decisionBody(decision), code: 'unknownRequest', signature };
+  tx.fact({ kind: 'decision.notCounted', operationId: null, body: { ...body, namedOperation: decision.operationId } });
+  const detail = 'no such approval request is open in this turn; a decision is never kept for later';
+  const verdict = verdictOf('unknownRequest', detail, { operationId: decision.operationId, revision: decision.revision });
+  return { verdict, state: null };
+}
+
+function verdictOf(code: VerdictCode, detail: string, at: { operationId: string; revision: number }): Verdict {
+  return { code, detail, ...at, state: null, decidedBy: [], counted: null };
+}
+
+interface Answering {
+  readonly row: RequestRow;
+  readonly decisions: readonly DecisionRow[];
+  readonly judgement: Judgement;
+  readonly judged: Judged;
+}
+
+async function answer(tx: Tx, { row, decisions, judgement, judged }: Answering): Promise<DecisionAnswer> {
+  const operation = row.state === 'allowed' ? await operationOf(tx, row.operation_id) : null;
+  const state = operation === null ? stateOfRequest(row, decisions) : stateOfOperation(operation, lookUpAt(operation));
+  const counted: readonly CountedDecision[] = decisions.map(countedOf);
+  const hidden = judged.code === 'notAReviewer' || judged.code === 'badSignature';
+  const closing = row.state === 'denied' ? 'deny' : 'allow';
+  const closedBy = row.state === 'allowed' || row.state === 'denied' ? counted.filter((entry) => entry.answer === closing) : [];
+  const verdict: Verdict = {
+    code: judged.code,
+    detail: judged.detail,
+    operationId: row.operation_id,
+    revision: row.revision,
+    state: hidden ? null : row.state,
+    decidedBy: hidden ? [] : closedBy.map((entry) => entry.reviewer),
+    counted: row.state === 'pending' && !hidden ? progressOf({ ...judgement, counted }) : null,
+  };
+  return { verdict, state };
+}

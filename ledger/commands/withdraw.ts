@@ -1,0 +1,23 @@
+import type { CallState } from '../../core/call-state';
+import { stateOfOperation, stateOfRequest } from '../rows';
+import type { Tx } from '../transaction';
+import { decisionsOf, lockLatestRequest, operationOf } from './locate';
+import { lookUpAt } from './read-call';
+import { closeRequest } from './record-decision';
+
+/** Ends a call that was not sent. What was sent, or ended before, stays as it is; its state is the answer. */
+export async function withdraw(
+  tx: Tx,
+  { operationId, reason }: { operationId: string; reason: string },
+): Promise<CallState | null> {
+  const operation = await operationOf(tx, operationId);
+  if (operation !== null) return stateOfOperation(operation, lookUpAt(operation));
+  const row = await lockLatestRequest(tx, operationId);
+  if (row === null) return null;
+  const decisions = await decisionsOf(tx, operationId);
+  if (row.state !== 'pending' && row.state !== 'allowed') return stateOfRequest(row, decisions);
+  const state = row.state === 'pending' && tx.nowMs >= row.deadline_at ? 'expired' : 'withdrawn';
+  const why = state === 'expired' ? 'the deadline passed' : reason;
+  await closeRequest(tx, row, { state, reason: why });
+  return stateOfRequest({ ...row, state, closed_at: tx.nowMs, closed_reason: why }, decisions);
+}

@@ -1,0 +1,121 @@
+import type { Insertable, Selectable } from 'kysely';
+import type { CallLife, CallStatus } from '../core/call';
+import type { CallState } from '../core/call-state';
+import type { GrantTerms } from '../core/grant';
+import type { JsonObject, JsonValue } from '../core/json';
+import type { CountedDecision } from '../core/judge-decision';
+import type { ApprovalFacts, CallOutcome, Evidence, ToolResult } from '../core/outcome';
+import type { OutcomeContract, ServerEntry } from '../core/policy';
+import type { ApprovalRequest } from '../core/request';
+import { TURN_LIMITS } from '../core/turn';
+import { unreachable } from '../core/unreachable';
+import type { DecisionsTable, GrantsTable, OperationsTable, RequestsTable } from './schema';
+
+export type RequestRow = Selectable<RequestsTable>;
+export type DecisionRow = Selectable<DecisionsTable>;
+export type GrantRow = Selectable<GrantsTable>;
+export type OperationRow = Selectable<OperationsTable>;
+export type NewOperationRow = Insertable<OperationsTable>;
+
+/** The request as it was asked. Rows are written by this package in canonical form, so parsing them needs no schema. */
+export function cardOf(row: RequestRow): ApprovalRequest {
+  return JSON.parse(row.card) as ApprovalRequest;
+}
+
+export function termsOf(row: GrantRow): GrantTerms {
+  return JSON.parse(row.terms) as GrantTerms;
+}
+
+export function approvalOf(row: OperationRow): ApprovalFacts | null {
+  return row.approval === null ? null : (JSON.parse(row.approval) as ApprovalFacts);
+}
+
+export function countedOf(row: DecisionRow): CountedDecision {
+  return { decisionId: row.decision_id, reviewer: row.reviewer, answer: row.answer, verified: row.verified === 1 };
+}
+
+/** The life of a request row; `superseded` never is the latest revision, so it has no place in a life. */
+export function lifeOf(row: RequestRow): CallLife {
+  const status: CallStatus = row.state === 'superseded' ? 'refused' : row.state;
+  const { ask } = cardOf(row);
+  return {
+    status,
+    revision: row.revision,
+    digest: row.binding_digest,
+    openedAtMs: row.opened_at,
+    deadlineAtMs: row.deadline_at,
+    level: row.level,
+    dueAtMs: row.due_at,
+    schedule: { escalate: ask.escalate, deadline: ask.deadline },
+  };
+}
+
+/** The state of a call whose latest request row is `row` and that was not sent. */
+export function stateOfRequest(row: RequestRow, decisions: readonly DecisionRow[]): CallState {
+  switch (row.state) {
+    case 'pending':
+      return { status: 'pending', request: cardOf(row), level: row.level, dueAtMs: row.due_at };
+    case 'allowed':
+      return { status: 'allowed', revision: row.revision };
+    case 'denied': {
+      const deny = decisions.find((decision) => decision.answer === 'deny' && decision.revision === row.revision);
+      return { status: 'ended', end: { outcome: 'denied', reason: deny?.reason ?? null, deciders: deny === undefined ? [] : [deny.reviewer] } };
+    }
+    case 'expired':
+      return { status: 'ended', end: { outcome: 'expired', detail: row.closed_reason ?? 'the deadline passed' } };
+    case 'withdrawn':
+      return { status: 'ended', end: { outcome: 'withdrawn', detail: row.closed_reason ?? 'withdrawn' } };
+    case 'refused':
+    case 'superseded':
+      return { status: 'ended', end: refusedOf(row) };
+    default:
+      return unreachable(row.state);
+  }
+}
+
+function refusedOf(row: RequestRow): CallOutcome {
+  const [code, ...detail] = (row.closed_reason ?? 'UNSTABLE: closed').split(': ');
+  return { outcome: 'refused', code: code as 'UNSTABLE', detail: detail.join(': ') };
+}
+
+/** The state of a call that was sent. */
+export function stateOfOperation(row: OperationRow, lookUpAtMs: number): CallState {
+  const approval = approvalOf(row);
+  switch (row.state) {
+    case 'dispatched':
+      return { status: 'dispatched', lookUpAtMs };
+    case 'executed':
+      return { status: 'ended', end: { outcome: 'executed', result: resultOf(row), evidence: evidenceOf(row), approval } };
+    case 'failed':
+      return { status: 'ended', end: { outcome: 'failed', detail: row.detail ?? '', evidence: evidenceOf(row), approval } };
+    case 'unknown':
+      return { status: 'ended', end: { outcome: 'unknown', detail: row.detail ?? '', approval } };
+    default:
+      return unreachable(row.state);
+  }
+}
+
+function resultOf(row: OperationRow): ToolResult | null {
+  if (row.result === null || row.result_digest === null) return null;
+  const isError = row.result_is_error === 1;
+  const bytes = Buffer.byteLength(row.result);
+  if (bytes > TURN_LIMITS.resultBytesInHistory) return { kind: 'stored', digest: row.result_digest, bytes, isError };
+  return { kind: 'inline', value: JSON.parse(row.result) as JsonValue, isError };
+}
+
+function evidenceOf(row: OperationRow): Evidence {
+  return (row.evidence ?? 'answer') as Evidence;
+}
+
+/** What a look-up needs, as of dispatch: the server and the declared contract, and the call's arguments that it reads. */
+export interface LookUp {
+  readonly v: 1;
+  readonly server: ServerEntry;
+  readonly contract: OutcomeContract;
+  readonly arguments: JsonObject;
+  readonly idempotent: boolean;
+}
+
+export function contractOf(row: OperationRow): LookUp | null {
+  return row.look_up === null ? null : (JSON.parse(row.look_up) as LookUp);
+}
