@@ -101,9 +101,10 @@ function escapeOf(char: string): string {
 
 /** The fence is longer than any run inside; next to a backtick it needs a blank, which is not part of the code. */
 function codeSpan(shown: string): string {
+  if (shown === '') return '';
   const code = shown.replace(/^ | (?= |$)/g, '\u00a0');
   const runs = code.match(/`+/g);
-  if (runs === null) return code && `\`${code}\``;
+  if (runs === null) return `\`${code}\``;
   const fence = '`'.repeat(Math.max(...runs.map((run) => run.length)) + 1);
   return `${fence} ${code} ${fence}`;
 }

@@ -60,8 +60,6 @@ class Copier {
   }
 
   private number(value: number): number {
-    if (Number.isNaN(value))
-      throw new JsonFault('JSON_UNSAFE_NUMBER', 'NaN has no JSON form; send null or a string', 0);
     assertSafeNumber(value, 0);
     this.spend(String(value).length);
     return value;
@@ -80,6 +78,8 @@ class Copier {
   }
 
   private array(value: readonly unknown[]): JsonValue {
+    // Before its keys are listed, each of which takes more memory than its byte of text.
+    if (value.length > this.left) throw this.walk.tooLarge();
     const plain = Array.isArray(Object.getPrototypeOf(value)) && Reflect.ownKeys(value).length === value.length + 1;
     if (!plain) throw noJsonForm('Only a plain array without holes and other members has a JSON form');
     const items: JsonValue[] = [];
@@ -115,7 +115,8 @@ class Copier {
 
   private spend(bytes: number): void {
     this.left -= bytes;
-    if (this.left < 0) throw this.walk.tooLarge();
+    if (this.left >= 0) return;
+    throw this.walk.tooLarge();
   }
 }
 

@@ -46,7 +46,8 @@ export class JsonWalk {
 
   /** UTF-16 units are compared first: a text that cannot fit is not encoded. */
   assertSize(text: string): void {
-    if (text.length > this.maxBytes || utf8Length(text) > this.maxBytes) throw this.tooLarge();
+    if (text.length <= this.maxBytes && utf8Length(text) <= this.maxBytes) return;
+    throw this.tooLarge();
   }
 
   tooLarge(): JsonFault {
@@ -102,9 +103,9 @@ export function utf8Length(text: string): number {
 /** Adds a member that is not there yet, under that very name. */
 export function addMember(target: Record<string, JsonValue>, name: string, value: JsonValue): void {
   // A name of Object.prototype cannot be assigned where the sandbox has frozen it, so it is defined.
-  if (name in target)
+  if (name in target) {
     Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
-  else target[name] = value;
+  } else target[name] = value;
 }
 
 /** Refuses the one name that assignments elsewhere would turn into a prototype. */
