@@ -1,3 +1,3 @@
-export default async function globalTeardown(): Promise<void> {
-  // Shared services are stopped here.
-}
+import { stopServices } from './services';
+
+export default stopServices;
