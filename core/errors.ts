@@ -25,6 +25,55 @@ export const ERRORS = {
     message: 'This call was denied {count} times within the hour. It may be proposed again in {waitSeconds} s.',
     retryable: true,
   },
+  LEDGER_BUSY: {
+    message:
+      'The ledger {ledger} was locked by others for too long: {detail}. Nothing of this step was recorded; try again, and look for a process that holds its lock.',
+    retryable: true,
+  },
+  LEDGER_CLOSED: {
+    message: 'The ledger {ledger} was closed by this process. Nothing of this step was recorded; try again.',
+    retryable: true,
+  },
+  LEDGER_DAMAGED: {
+    message:
+      'The ledger {ledger} is damaged or not a ledger: {detail}. Nothing was recorded and nothing runs; correct the path, or restore a backup.',
+    retryable: false,
+  },
+  LEDGER_ENGINE: {
+    message:
+      'The ledger needs {engine} {needed} or later, this is {version}. Nothing was opened; update it, then start again.',
+    retryable: false,
+  },
+  LEDGER_FULL: {
+    message:
+      'The disk of the ledger {ledger} is full. Nothing of this step was recorded and nothing runs; free space, then try again.',
+    retryable: true,
+  },
+  LEDGER_READ_ONLY: {
+    message:
+      'The ledger {ledger} cannot be written to: {detail}. Nothing of this step was recorded and nothing runs; give this process write access to it and to its folder.',
+    retryable: true,
+  },
+  LEDGER_UNCERTAIN: {
+    message:
+      'The ledger {ledger} failed while it committed this step: {detail}. The step is recorded as a whole or not at all; ask again, it is never applied twice.',
+    retryable: true,
+  },
+  LEDGER_UNREACHABLE: {
+    message:
+      'The ledger {ledger} cannot be reached: {detail}. Nothing of this step was recorded and nothing runs; start it or correct its address, then try again.',
+    retryable: true,
+  },
+  LEDGER_URL: {
+    message:
+      'The ledger is named by file:/absolute/path/ledger.db or postgres://user@host/database, not by {received}. Nothing was opened; correct it.',
+    retryable: false,
+  },
+  LEDGER_VERSION: {
+    message:
+      'The ledger {ledger} was written by a newer release: it has {found}, this release knows up to {known}. Nothing was changed; run the newer release.',
+    retryable: false,
+  },
   NO_POLICY: {
     message: 'No policy is active, so nothing may run. An operator applies one: holdpoint policy apply FILE.',
     retryable: true,
