@@ -10,9 +10,10 @@ export async function withdraw(
   tx: Tx,
   { operationId, reason }: { operationId: string; reason: string },
 ): Promise<CallState | null> {
+  // Locked before the operation is looked for: a dispatch that commits meanwhile is then seen.
+  const row = await lockLatestRequest(tx, operationId);
   const operation = await operationOf(tx, operationId);
   if (operation !== null) return stateOfOperation(operation, lookUpAt(operation));
-  const row = await lockLatestRequest(tx, operationId);
   if (row === null) return null;
   const decisions = await decisionsOf(tx, operationId);
   if (row.state !== 'pending' && row.state !== 'allowed') return stateOfRequest(row, decisions);
