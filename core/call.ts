@@ -41,7 +41,6 @@ export type CallEvent =
   | { readonly type: 'refuse' }
   | { readonly type: 'noReviewers' }
   | { readonly type: 'stale'; readonly digest: string; readonly schedule: Schedule }
-  | { readonly type: 'grantEnded' }
   | { readonly type: 'dispatch' }
   | { readonly type: 'answer' | 'absence' | 'noAnswer' };
 
@@ -109,8 +108,6 @@ function whileAllowed(life: CallLife, event: CallEvent, nowMs: number): CallLife
     case 'stale':
       if (life.revision >= TURN_LIMITS.revisions) return { ...life, status: 'refused' };
       return open({ revision: life.revision + 1, digest: event.digest, schedule: event.schedule }, nowMs);
-    case 'grantEnded':
-      return { ...life, status: 'expired' };
     case 'withdraw':
       return { ...life, status: 'withdrawn' };
     case 'refuse':

@@ -1,0 +1,80 @@
+import type { CallState } from '../core/call-state';
+import type { LookUp, OperationRow } from '../ledger/rows';
+import { contractOf, stateOfOperation } from '../ledger/rows';
+import { lookUpAt } from '../ledger/commands/read-call';
+import type { Ending } from '../ledger/commands/outcomes';
+import type { Dependencies } from './dependencies';
+import { askOutcome } from './look-up';
+
+/** The pause before an unreachable or unsettled look-up is asked again. */
+const ASK_AGAIN_MS = 5_000;
+
+/** `attempt` is what a further `runTool` has to name, where the state is `allowed`. */
+export interface LookedUp {
+  readonly state: CallState;
+  readonly attempt: number;
+}
+
+/**
+ * Finds out how a sent operation ended whose attempt gave no answer. Only reads at the tool, and writes outcomes that
+ * are written once, so it may run twice at once. Proof of the effect is believed at any time; its absence only after no
+ * attempt can still be sending and the tool had time to settle.
+ */
+export async function lookUpOutcome(deps: Dependencies, operationId: string): Promise<LookedUp> {
+  const row = await deps.ledger.operation(operationId);
+  // No row: the transaction before the first byte never committed, so nothing was sent.
+  if (row === null) return { state: { status: 'allowed', revision: 0 }, attempt: 1 };
+  if (row.state !== 'dispatched') return { state: stateOfOperation(row, lookUpAt(row)), attempt: row.attempt };
+  if (row.absent_attempt === row.attempt) return again(row);
+  const lookUp = contractOf(row);
+  if (lookUp === null) return end(deps, row, { outcome: 'unknown', detail: 'the tool declares no way to look the outcome up' });
+  return ask(deps, row, lookUp);
+}
+
+async function ask(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promise<LookedUp> {
+  const { operation_id: operationId } = row;
+  const found = await askOutcome(lookUp.contract, {
+    operationId,
+    arguments: lookUp.arguments,
+    server: lookUp.server,
+    servers: deps.servers,
+    resolveSecret: deps.resolveSecret,
+  });
+  const nowMs = await deps.ledger.store.nowMs();
+  switch (found.kind) {
+    case 'executed': {
+      const result = found.result === null ? null : JSON.stringify(found.result);
+      return end(deps, row, { outcome: 'executed', result, isError: false, evidence: 'lookUp' });
+    }
+    case 'absent':
+      return nowMs < lookUpAt(row) ? later(row, lookUpAt(row)) : absent(deps, row, lookUp);
+    case 'notYet':
+    case 'unreachable': {
+      const endsAtMs = lookUpAt(row) + lookUp.contract.budgetMs;
+      if (nowMs < endsAtMs) return later(row, Math.min(nowMs + ASK_AGAIN_MS, endsAtMs));
+      return end(deps, row, { outcome: 'unknown', detail: `the outcome could not be looked up in time: ${found.detail}` });
+    }
+  }
+}
+
+const MOST_ATTEMPTS = 3;
+
+async function absent(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promise<LookedUp> {
+  const { operation_id: operationId, attempt } = row;
+  if (lookUp.idempotent && attempt < MOST_ATTEMPTS && (await deps.ledger.recordAbsence(operationId, attempt))) return again(row);
+  const detail = 'the tool has no record of this operation: nothing was done';
+  return end(deps, row, { outcome: 'failed', detail, evidence: 'lookUp' });
+}
+
+function again(row: OperationRow): LookedUp {
+  return { state: { status: 'allowed', revision: row.revision }, attempt: row.attempt + 1 };
+}
+
+function later(row: OperationRow, lookUpAtMs: number): LookedUp {
+  return { state: { status: 'dispatched', lookUpAtMs }, attempt: row.attempt };
+}
+
+async function end(deps: Dependencies, row: OperationRow, ending: Ending): Promise<LookedUp> {
+  const state = await deps.ledger.recordOutcome(row.operation_id, ending);
+  return { state: state ?? stateOfOperation(row, lookUpAt(row)), attempt: row.attempt };
+}

@@ -1,0 +1,84 @@
+import type { CallState } from '../core/call-state';
+import type { OpeningCause } from '../core/request';
+import { parseTurn } from '../core/turn-schema';
+import type { Refusal } from '../core/errors';
+import type { Opening, RequestDraft } from '../ledger/commands/open-call';
+import type { Dependencies } from './dependencies';
+import { prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
+import { readTool } from './read-tool';
+
+export interface OpenInput {
+  readonly workflowId: string;
+  /** The turn as the workflow got it: parsed here, since anybody in the namespace may start one. */
+  readonly turn: unknown;
+}
+
+export type OpenedTurn =
+  | { readonly ok: true; readonly states: readonly CallState[] }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+/** How often a plan is made anew because another policy became active meanwhile. */
+const MOST_PLANS = 5;
+
+/** Puts every call of a turn on record in one transaction. Safe to run again: what is on record answers its state. */
+export async function openRequests(deps: Dependencies, { workflowId, turn: input }: OpenInput): Promise<OpenedTurn> {
+  const parsed = parseTurn(input);
+  if (!parsed.ok) return parsed;
+  const turn: TurnRef = { turnId: parsed.turn.turnId, requester: parsed.turn.requester, workflowId };
+  for (let plan = 0; plan < MOST_PLANS; plan += 1) {
+    const active = await deps.ledger.activePolicy();
+    const prepared = await Promise.all(parsed.turn.calls.map((call) => prepareCall(deps, { turn, call, active })));
+    const openings = await Promise.all(prepared.map((call) => openingOf(deps, call, 'first')));
+    const withPolicy = openings.map((opening) => ({ ...opening, active }));
+    const opened = await deps.ledger.openCalls(withPolicy);
+    const states = opened.flatMap((each) => (each.kind === 'state' ? [each.state] : []));
+    if (states.length === opened.length) return { ok: true, states };
+  }
+  throw new Error('the policy changed at each try to open this turn');
+}
+
+/** What to put on record for a prepared call. */
+export async function openingOf(deps: Dependencies, prepared: PreparedCall, cause: OpeningCause): Promise<Opening> {
+  const { ref: call } = prepared;
+  if (prepared.kind === 'refused') return { call, cause, active: null, plan: { kind: 'refused', refusal: prepared.refusal } };
+  const { active } = prepared;
+  if (prepared.ask === null) return { call, cause, active, plan: { kind: 'free' } };
+  const draft = await draftOf(deps, prepared);
+  return { call, cause, active, plan: { kind: 'ask', draft, similarDigest: prepared.similarDigest } };
+}
+
+async function draftOf(deps: Dependencies, call: ReadyCall): Promise<RequestDraft> {
+  const { ref, entry, server } = call;
+  if (call.ask === null) throw new TypeError('a call that nothing asks about has no request');
+  const reads = { servers: deps.servers, server, operationId: ref.operationId, arguments: call.call.arguments };
+  const [preview, state] = await Promise.all([
+    entry.preview === null ? null : readTool(entry.preview, reads),
+    entry.state === null || call.state !== null ? null : readTool(entry.state, reads),
+  ]);
+  return {
+    v: 1,
+    operationId: ref.operationId,
+    turnId: ref.turnId,
+    callId: ref.callId,
+    workflowId: ref.workflowId,
+    requester: ref.requester,
+    server: ref.server,
+    tool: ref.tool,
+    toolTitle: call.tool.title,
+    material: call.material,
+    arguments: call.masked,
+    argumentsDigest: call.argumentsDigest,
+    bindingDigest: call.bindingDigest,
+    toolDigest: call.toolDigest,
+    serverIdentity: server.identity,
+    resourceVersion: call.resourceVersion,
+    policyVersion: call.active.version,
+    ask: call.ask,
+    classification: entry.classification,
+    reversible: entry.reversible,
+    expected: entry.expected,
+    preview: entry.preview === null || preview === null ? null : { show: entry.preview.show, value: preview.ok ? preview.value : { unavailable: preview.detail } },
+    state: call.state ?? (state?.ok === true ? state.value : null),
+    note: call.call.note ?? null,
+  };
+}

@@ -1,0 +1,193 @@
+import { bindingDigest, digestOf, keyedToken, operationId, toolDefinitionDigest } from '../core/digest';
+import { refusal, type Refusal } from '../core/errors';
+import type { Ask, MaterialField } from '../core/evaluation';
+import { evaluate, readMaterial } from '../core/evaluate-policy';
+import { atPointer, canonicalJson, type JsonObject, type JsonValue } from '../core/json';
+import type { BindMode, ServerEntry, ToolEntry } from '../core/policy';
+import type { ProposedCall, TurnInput } from '../core/turn';
+import { parseArguments } from '../core/turn-schema';
+import type { Active } from '../ledger/ledger';
+import type { CallRef } from '../ledger/commands/open-call';
+import { checkArguments } from './check-arguments';
+import type { Dependencies } from './dependencies';
+import { maskSecrets, touchesSecret } from './masking';
+import { readTool } from './read-tool';
+import { toolEntryOf } from './tool-entry';
+import type { ToolDefinition } from './tool-server';
+
+/** A turn as far as one of its calls needs it. */
+export type TurnRef = Pick<TurnInput, 'turnId' | 'requester'> & { readonly workflowId: string };
+
+/** A call with everything fresh: what the policy asks of it now, what is bound now, what would be sent. */
+export interface ReadyCall {
+  readonly kind: 'ready';
+  readonly ref: CallRef;
+  readonly call: ProposedCall;
+  readonly active: Active;
+  readonly server: ServerEntry;
+  readonly entry: ToolEntry;
+  readonly tool: ToolDefinition;
+  readonly ask: Ask | null;
+  readonly material: readonly MaterialField[];
+  /** The arguments as the tool gets them: the model's, and those that Holdpoint fills. */
+  readonly filled: JsonObject;
+  readonly masked: JsonObject;
+  readonly toolDigest: string;
+  readonly argumentsDigest: string;
+  readonly bindingDigest: string;
+  readonly similarDigest: string;
+  readonly resourceVersion: JsonValue;
+  readonly state: JsonValue;
+}
+
+export type PreparedCall = ReadyCall | { readonly kind: 'refused'; readonly ref: CallRef; readonly refusal: Refusal };
+
+/** The ids of a call; they depend on nothing that may change. */
+export function refOf(turn: TurnRef, call: ProposedCall): CallRef {
+  const { requester, turnId, workflowId } = turn;
+  return {
+    operationId: operationId({ requesterSubject: requester.subject, turnId, callId: call.id }),
+    workflowId,
+    turnId,
+    callId: call.id,
+    requester,
+    requesterKey: digestOf({ subject: requester.subject, agent: requester.agent, chain: requester.chain }),
+    server: call.server,
+    tool: call.tool,
+    contentDigest: contentDigestOf(call),
+  };
+}
+
+function contentDigestOf(call: ProposedCall): string {
+  const parsed = parseArguments(call.arguments);
+  const args = parsed.ok ? parsed.value : { unreadable: parsed.detail };
+  return digestOf(['holdpoint/call/1', call.server, call.tool, args]);
+}
+
+/**
+ * Reads and judges a call afresh: policy, server, tool, arguments, access, rules, resource version. Used before anybody
+ * is asked and again right before the effect; anything missing, unknown or unreachable refuses it.
+ */
+export async function prepareCall(deps: Dependencies, at: { turn: TurnRef; call: ProposedCall; active: Active | null }): Promise<PreparedCall> {
+  const { turn, call, active } = at;
+  const ref = refOf(turn, call);
+  const refuse = (why: Refusal): PreparedCall => ({ kind: 'refused', ref, refusal: why });
+  if (active === null) return refuse(refusal('NO_POLICY'));
+  const place = locate(active, call);
+  if ('code' in place) return refuse(place);
+  const listed = await deps.servers.get(place.server).listTools();
+  if (!listed.ok) return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail: listed.detail }));
+  const tool = listed.tools.get(call.tool);
+  if (tool === undefined) return refuse(refusal('TOOL_UNKNOWN', { server: call.server, tool: call.tool }));
+  const filled = fillArguments(ref, call, { entry: place.entry, tool });
+  if ('code' in filled) return refuse(filled);
+  return judge(deps, { ref, call, active, ...place, tool, filled: filled.arguments });
+}
+
+function locate(active: Active, call: ProposedCall): { server: ServerEntry; entry: ToolEntry } | Refusal {
+  const { servers } = active.policy;
+  const server = Object.hasOwn(servers, call.server) ? servers[call.server] : undefined;
+  if (server === undefined) {
+    return refusal('SERVER_UNKNOWN', { server: call.server, known: Object.keys(servers).join(', ') || 'none' });
+  }
+  const entry = toolEntryOf(server, call.tool);
+  if (!server.enabled || !entry.enabled) return refusal('TOOL_DISABLED', { server: call.server, tool: call.tool });
+  return { server, entry };
+}
+
+function fillArguments(
+  ref: CallRef,
+  call: ProposedCall,
+  { entry, tool }: { entry: ToolEntry; tool: ToolDefinition },
+): { readonly arguments: JsonObject } | Refusal {
+  const names = { tool: call.tool, server: call.server };
+  const parsed = parseArguments(call.arguments);
+  if (!parsed.ok) return refusal('ARGUMENTS_INVALID', { ...names, detail: parsed.detail });
+  const reserved = Object.keys(entry.fill).find((name) => Object.hasOwn(parsed.value, name));
+  if (reserved !== undefined) return refusal('ARGUMENT_RESERVED', { ...names, name: reserved });
+  const fills = Object.fromEntries(Object.keys(entry.fill).map((name) => [name, ref.operationId]));
+  const filled = { ...parsed.value, ...fills };
+  const checked = checkArguments(tool.inputSchema, filled);
+  return checked.ok ? { arguments: filled } : refusal('ARGUMENTS_INVALID', { ...names, detail: checked.detail });
+}
+
+type Judging = Pick<ReadyCall, 'ref' | 'call' | 'active' | 'server' | 'entry' | 'tool' | 'filled'>;
+
+async function judge(deps: Dependencies, judging: Judging): Promise<PreparedCall> {
+  const { ref, call, active, server, entry, tool } = judging;
+  const refuse = (why: Refusal): PreparedCall => ({ kind: 'refused', ref, refusal: why });
+  const reads = { servers: deps.servers, server, operationId: ref.operationId, arguments: call.arguments };
+  const needsState = entry.material.some((field) => field.from === 'state');
+  const state = needsState && entry.state !== null ? await readTool(entry.state, reads) : null;
+  const material = readMaterial(entry, call.arguments, state?.ok === true ? state.value : null);
+  const facts = { requester: ref.requester, server: call.server, tool: call.tool, hints: tool.hints, material };
+  const evaluated = evaluate(active.policy, facts, call.confirm === true);
+  if (evaluated.access === 'refused') return refuse({ code: evaluated.code, detail: evaluated.detail });
+  const { ask } = evaluated;
+  const version = ask === null || entry.version === null ? null : await readTool(entry.version, reads);
+  if (version?.ok === false) return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail: version.detail }));
+  const read = version === null || entry.version === null ? null : atPointer(version.value, entry.version.read);
+  if (read?.found === false) {
+    const detail = `${entry.version?.tool ?? ''} gave no resource version at ${entry.version?.read ?? ''}`;
+    return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail }));
+  }
+  return ready(deps, judging, { ask, material, resourceVersion: read?.value ?? null, state: state?.ok === true ? state.value : null });
+}
+
+type Fresh = Pick<ReadyCall, 'ask' | 'material' | 'resourceVersion' | 'state'>;
+
+function ready(deps: Dependencies, judging: Judging, fresh: Fresh): ReadyCall {
+  const { ref, call, server, entry, tool } = judging;
+  const bind = fresh.ask?.bind ?? 'arguments';
+  const toolDigest = toolDefinitionDigest(tool.raw);
+  return {
+    kind: 'ready',
+    ...judging,
+    ...fresh,
+    material: fresh.material.map((field) => showField(field, entry, deps.secretsKey)),
+    masked: maskSecrets(call.arguments, entry.secrets, deps.secretsKey),
+    toolDigest,
+    argumentsDigest: ref.contentDigest,
+    bindingDigest: bindingDigest({
+      v: 1,
+      requester: ref.requester,
+      server: { name: server.name, identity: server.identity },
+      tool: call.tool,
+      toolDigest,
+      bind,
+      bound: boundBy(bind, call, fresh.material),
+      resourceVersion: fresh.resourceVersion,
+    }),
+    similarDigest: digestOf(['holdpoint/similar/1', call.server, call.tool, boundBy('material', call, fresh.material)]),
+  };
+}
+
+/** The arguments that an approval binds. What is read from the state is a condition, not part of what was approved. */
+function boundBy(bind: BindMode, call: ProposedCall, material: readonly MaterialField[]): JsonValue {
+  if (bind === 'tool') return null;
+  if (bind === 'arguments') return call.arguments;
+  const fields = material.filter((field) => field.from === 'arguments');
+  return Object.fromEntries(fields.map(({ name, found, value }) => [name, { found, value }]));
+}
+
+function showField(field: MaterialField, entry: ToolEntry, key: Uint8Array): MaterialField {
+  const secret = field.from === 'arguments' && field.found && touchesSecret(field.at, entry.secrets);
+  return secret ? { ...field, value: keyedToken(key, field.value) } : field;
+}
+
+/** Amounts of a call by material field, for the totals of a window. */
+export function amountsOf(material: readonly MaterialField[]): Readonly<Record<string, number>> {
+  const amounts = material.filter((field) => field.found && typeof field.value === 'number');
+  return Object.fromEntries(amounts.map((field) => [field.name, field.value as number]));
+}
+
+/** What the dispatch transaction compares with the open request to tell what changed. */
+export function boundOf(call: ReadyCall) {
+  return {
+    toolDigest: call.toolDigest,
+    serverIdentity: call.server.identity,
+    resourceVersion: canonicalJson(call.resourceVersion),
+    argumentsDigest: call.argumentsDigest,
+    masked: canonicalJson(call.masked),
+  };
+}

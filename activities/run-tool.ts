@@ -1,0 +1,168 @@
+import type { CallState } from '../core/call-state';
+import { refusal } from '../core/errors';
+import { TURN_LIMITS, type ProposedCall } from '../core/turn';
+import { sha256Hex } from '../core/digest';
+import type { ApprovalFacts, ToolResult } from '../core/outcome';
+import type { JsonObject } from '../core/json';
+import type { OpeningCause } from '../core/request';
+import type { Dispatched } from '../ledger/commands/dispatch';
+import type { Ending } from '../ledger/commands/outcomes';
+import type { Dependencies } from './dependencies';
+import { openingOf } from './open-requests';
+import { permitOf } from './permit-of';
+import { amountsOf, boundOf, prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
+import type { ToolAnswer } from './tool-server';
+
+export interface RunInput {
+  readonly turn: TurnRef;
+  readonly call: ProposedCall;
+  /** 1, or one more than an attempt whose effect is proven absent. */
+  readonly attempt: number;
+}
+
+/** `unrecorded`: the tool answered but the ledger could not be written; `recordOutcome` has to write it. */
+export interface Ran {
+  readonly state: CallState;
+  readonly unrecorded: Ending | null;
+}
+
+const MOST_PLANS = 5;
+
+/** Beyond the tool's own time-out: connecting, and the clocks of two machines. */
+const LEASE_MARGIN_MS = 5_000;
+
+/**
+ * Runs one allowed call: re-checks everything, writes the operation, sends, writes the outcome. At most one caller gets
+ * past the transaction, so running it twice at once sends once; the other gets the state on record.
+ */
+export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran> {
+  for (let plan = 0; plan < MOST_PLANS; plan += 1) {
+    const active = await deps.ledger.activePolicy();
+    const prepared = await prepareCall(deps, { ...input, active });
+    if (prepared.kind === 'refused') return recorded(await reopen(deps, prepared, 'ruleChanged'));
+    await deps.onStep?.('beforeTransaction', prepared.ref.operationId);
+    const dispatched = await reserve(deps, prepared, input.attempt);
+    switch (dispatched.kind) {
+      case 'state':
+        return recorded(dispatched.state);
+      case 'dispatched':
+        return send(deps, prepared, { ...dispatched, attempt: input.attempt });
+      case 'stale': {
+        const state = await reopen(deps, prepared, dispatched.cause);
+        if (state.status !== 'allowed') return recorded(state);
+        break;
+      }
+      case 'reevaluate':
+        break;
+    }
+  }
+  return recorded({ status: 'ended', end: { outcome: 'refused', ...refusal('UNSTABLE', { count: MOST_PLANS, detail: 'policy' }) } });
+}
+
+async function reserve(deps: Dependencies, call: ReadyCall, attempt: number): Promise<Dispatched> {
+  const { entry } = call;
+  const lookUp =
+    entry.outcome === null
+      ? null
+      : { v: 1 as const, server: call.server, contract: entry.outcome, arguments: call.masked, idempotent: entry.idempotent };
+  return deps.ledger.dispatch({
+    call: call.ref,
+    ask: call.ask,
+    bindingDigest: call.bindingDigest,
+    bound: boundOf(call),
+    amounts: amountsOf(call.material),
+    similarDigest: call.similarDigest,
+    active: call.active,
+    lookUp,
+    leaseMs: entry.timeoutMs + LEASE_MARGIN_MS,
+    attempt,
+  });
+}
+
+async function reopen(deps: Dependencies, prepared: PreparedCall, cause: OpeningCause): Promise<CallState> {
+  const [opened] = await deps.ledger.openCalls([await openingOf(deps, prepared, cause)]);
+  if (opened?.kind === 'state') return opened.state;
+  return { status: 'allowed', revision: 0 };
+}
+
+interface Sending {
+  readonly approval: ApprovalFacts | null;
+  readonly leaseUntilMs: number;
+  readonly attempt: number;
+}
+
+async function send(deps: Dependencies, call: ReadyCall, sending: Sending): Promise<Ran> {
+  const { operationId } = call.ref;
+  await deps.onStep?.('afterTransaction', operationId);
+  const permit = await permitOf(deps.permitKey, call, sending);
+  const answer = await deps.servers.get(call.server).callTool({
+    name: call.call.tool,
+    arguments: call.filled,
+    meta: { 'dev.holdpoint/operation': operationId, 'dev.holdpoint/permit': permit },
+    timeoutMs: call.entry.timeoutMs,
+  });
+  await deps.onStep?.('afterSend', operationId);
+  const ending = endingOf(answer);
+  if (ending === null) {
+    await deps.ledger.endAttempt(operationId, sending.attempt);
+    return recorded({ status: 'dispatched', lookUpAtMs: 0 });
+  }
+  await deps.onStep?.('beforeCommit', operationId);
+  return commit(deps, { operationId, ending, approval: sending.approval });
+}
+
+function endingOf(answer: ToolAnswer): Ending | null {
+  switch (answer.kind) {
+    case 'result': {
+      const isError = answer.result['isError'] === true;
+      return { outcome: 'executed', result: JSON.stringify(answer.result), isError, evidence: 'answer' };
+    }
+    case 'notSent':
+      return { outcome: 'failed', detail: answer.detail, evidence: 'notSent' };
+    case 'ambiguous':
+      return null;
+  }
+}
+
+async function commit(
+  deps: Dependencies,
+  { operationId, ending, approval }: { operationId: string; ending: Ending; approval: ApprovalFacts | null },
+): Promise<Ran> {
+  try {
+    const state = await deps.ledger.recordOutcome(operationId, ending);
+    if (state !== null) return recorded(state);
+  } catch (error) {
+    deps.log.error({ event: 'outcome.unrecorded', operationId, error: String(error) });
+  }
+  return { state: stateOf(ending, approval), unrecorded: fitting(ending) };
+}
+
+/** The outcome as the turn sees it while the ledger cannot be written: a known outcome never turns unknown. */
+function stateOf(ending: Ending, approval: ApprovalFacts | null): CallState {
+  switch (ending.outcome) {
+    case 'executed':
+      return { status: 'ended', end: { outcome: 'executed', result: resultOf(ending), evidence: ending.evidence, approval } };
+    case 'failed':
+      return { status: 'ended', end: { outcome: 'failed', detail: ending.detail, evidence: ending.evidence, approval } };
+    case 'unknown':
+      return { status: 'ended', end: { outcome: 'unknown', detail: ending.detail, approval } };
+  }
+}
+
+function resultOf(ending: Ending & { outcome: 'executed' }): ToolResult | null {
+  const { result, isError } = ending;
+  if (result === null) return null;
+  const bytes = Buffer.byteLength(result);
+  if (bytes <= TURN_LIMITS.resultBytesInHistory) return { kind: 'inline', value: JSON.parse(result) as JsonObject, isError };
+  return { kind: 'stored', digest: `sha256:${sha256Hex(result)}`, bytes, isError };
+}
+
+/** A result too large for a history is lost with the ledger down; that the tool executed is not. */
+function fitting(ending: Ending): Ending {
+  const large = ending.outcome === 'executed' && ending.result !== null && Buffer.byteLength(ending.result) > TURN_LIMITS.resultBytesInHistory;
+  return large ? { ...ending, result: null } : ending;
+}
+
+function recorded(state: CallState): Ran {
+  return { state, unrecorded: null };
+}

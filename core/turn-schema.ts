@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { canonicalJson, checkJsonValue, type JsonObject } from './json';
+import { refusal, type Refusal } from './errors';
+import { TURN_LIMITS, type ProposedCall, type TurnInput } from './turn';
+
+const name = z.string().min(1).max(TURN_LIMITS.idLength).refine((text) => !hasControl(text), 'holds a control character');
+
+/** Control characters would let an id pass for another on a terminal or in a page. */
+function hasControl(text: string): boolean {
+  return /[\p{Cc}\p{Cs}]/u.test(text);
+}
+
+const requester = z.strictObject({
+  subject: name,
+  agent: name,
+  chain: z.array(name).max(16).default([]),
+});
+
+const call = z.strictObject({
+  id: name,
+  server: name,
+  tool: name,
+  arguments: z.unknown(),
+  confirm: z.boolean().optional(),
+  note: z.string().max(4_000).optional(),
+});
+
+const turn = z.strictObject({
+  v: z.literal(1),
+  turnId: name,
+  requester,
+  calls: z.array(call).min(1).max(TURN_LIMITS.calls),
+});
+
+export type ParsedTurn = { readonly ok: true; readonly turn: TurnInput } | { readonly ok: false; readonly refusal: Refusal };
+
+/**
+ * Parses a turn strictly: an unknown key is refused, so nothing that a runtime adds can be mistaken for an approval.
+ * Errors: TURN_INVALID with the place and the rule. Arguments are not judged here: a call that breaks their rules
+ * refuses itself (see `parseArguments`), its siblings go on.
+ */
+export function parseTurn(input: unknown): ParsedTurn {
+  const parsed = turn.safeParse(input);
+  if (!parsed.success) return invalid(describe(parsed.error));
+  const ids = parsed.data.calls.map((entry) => entry.id);
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice !== undefined) return invalid(`the call id ${JSON.stringify(twice)} is used twice; each call of a turn has its own`);
+  return { ok: true, turn: { ...parsed.data, calls: parsed.data.calls.map(callOf) } };
+}
+
+export type ParsedArguments = { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly detail: string };
+
+/** A call's arguments: a JSON object that keeps every rule of core's JSON, at most 256 KiB of canonical JSON. */
+export function parseArguments(value: unknown): ParsedArguments {
+  const checked = checkJsonValue(value);
+  if (!checked.ok) return { ok: false, detail: checked.detail };
+  if (typeof checked.value !== 'object' || checked.value === null || Array.isArray(checked.value)) {
+    return { ok: false, detail: 'arguments are a JSON object' };
+  }
+  const bytes = new TextEncoder().encode(canonicalJson(checked.value)).length;
+  if (bytes > TURN_LIMITS.argumentBytes) {
+    return { ok: false, detail: `${bytes} bytes of arguments, the limit is ${TURN_LIMITS.argumentBytes}` };
+  }
+  return { ok: true, value: checked.value as JsonObject };
+}
+
+function callOf(entry: z.infer<typeof call>): ProposedCall {
+  const { confirm, note, ...rest } = entry;
+  return {
+    ...rest,
+    arguments: entry.arguments as JsonObject,
+    ...(confirm === undefined ? {} : { confirm }),
+    ...(note === undefined ? {} : { note }),
+  };
+}
+
+function describe(error: z.ZodError): string {
+  return error.issues.map((issue) => `${issue.path.length === 0 ? 'the turn' : issue.path.join('.')}: ${issue.message}`).join('; ');
+}
+
+function invalid(detail: string): ParsedTurn {
+  return { ok: false, refusal: refusal('TURN_INVALID', { detail }) };
+}
