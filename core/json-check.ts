@@ -11,6 +11,9 @@ import {
 import { isPlainObject } from './json-value';
 import type { JsonLimits, JsonResult, JsonValue } from './json-value';
 
+/** Texts with one byte a character in JSON: most of them, and encoding each would be most of the time. */
+const NOTHING_TO_ESCAPE = /^[ !#-[\]-~]*$/;
+
 /**
  * Judges a value that somebody else has parsed already, by the rules of `parseStrictJson`, and returns a deep copy in
  * plain objects. What JSON would change or drop in silence is refused: undefined, functions, symbols, bigint, NaN,
@@ -54,6 +57,10 @@ class Copier {
   private text(text: string): string {
     // A text that cannot fit is not written out first.
     if (text.length > this.left) throw this.walk.tooLarge();
+    if (NOTHING_TO_ESCAPE.test(text)) {
+      this.spend(text.length + 2);
+      return text;
+    }
     assertStorableText(text, 0);
     this.spend(utf8Length(JSON.stringify(text)));
     return text;

@@ -119,12 +119,13 @@ export interface OperationsTable {
   readonly settled_by: string | null;
 }
 
-/** The chain of facts; append-only by trigger. `hash` = SHA-256 over (prev_hash, seq, at, kind, subject, body). */
+/** The chain of facts; append-only by trigger. `hash` covers its predecessor's hash, seq, at, kind, operation and body. */
 export interface AuditTable {
   readonly seq: number;
   readonly at: number;
   readonly kind: string;
   readonly operation_id: string | null;
+  /** Canonical JSON. */
   readonly body: string;
   readonly prev_hash: string;
   readonly hash: string;
@@ -145,19 +146,34 @@ export interface CheckpointsTable {
   readonly signature: string;
 }
 
-/** Events to deliver at least once. `body` is the canonical JSON of a CloudEvent. */
+/** Events to deliver at least once. `position` follows the order of commits; `body` is the canonical JSON of a CloudEvent. */
 export interface OutboxTable {
   readonly event_id: string;
   readonly position: Generated<number>;
   readonly type: string;
   readonly body: string;
   readonly created_at: number;
-  readonly lease_until: number;
-  readonly attempts: number;
-  readonly delivered_at: number | null;
 }
 
-/** Facts about the ledger itself: schema version, epoch. */
+/** How far the outbox was handed to an endpoint: everything up to `position` has a delivery or was not for it. */
+export interface EndpointsTable {
+  readonly endpoint: string;
+  readonly position: number;
+}
+
+/** One event on its way to one endpoint; open while `delivered_at` and `given_up_at` are null. */
+export interface DeliveriesTable {
+  readonly endpoint: string;
+  readonly position: number;
+  readonly attempts: number;
+  /** Next try, or the end of the lease of the process that tries now. */
+  readonly due_at: number;
+  readonly delivered_at: number | null;
+  readonly given_up_at: number | null;
+  readonly last_error: string | null;
+}
+
+/** Facts about the ledger itself: its epoch. */
 export interface MetaTable {
   readonly key: string;
   readonly value: string;
@@ -173,5 +189,7 @@ export interface Database {
   readonly audit_heads: AuditHeadsTable;
   readonly checkpoints: CheckpointsTable;
   readonly outbox: OutboxTable;
+  readonly endpoints: EndpointsTable;
+  readonly deliveries: DeliveriesTable;
   readonly meta: MetaTable;
 }

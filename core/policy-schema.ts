@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import type { Person } from './policy';
+import { choose, personName, plainName, shape, subjectName, text } from './policy-fields';
+
+/** 32 bytes are 43 characters of base64url, of which the last has two bits that must be zero. */
+const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
+
+const publicKey = text((value) =>
+  PUBLIC_KEY.test(value)
+    ? null
+    : { message: 'must be "ed25519:" and 32 bytes in base64url', hint: 'holdpoint key new prints it.' },
+);
+
+/** One entry of `people`, without its name. */
+export const personSchema = shape({
+  groups: z.array(personName).default([]),
+  key: choose<string[]>((value) => (Array.isArray(value) ? z.array(publicKey) : publicKey.transform((key) => [key]))).optional(),
+  subjects: z.array(subjectName).optional(),
+});
+
+/** The person of an entry; without `subjects` the requester names `<name>` and `user:<name>` are this human. */
+export function toPerson(name: string, given: z.output<typeof personSchema>): Person {
+  const { groups, key = [], subjects = [name, `user:${name}`] } = given;
+  return { name, groups, keys: key, subjects };
+}
+
+/** The whole file, with its entries unread: each is read by itself, so that one mistake hides no other. */
+export const policySchema = shape({
+  version: z.literal(1).default(1),
+  trust: z.enum(['signatures', 'namespace']).optional(),
+  people: z.record(personName, z.unknown()).default({}),
+  servers: z.record(plainName, z.unknown()),
+  access: z.array(z.unknown()),
+  rules: z.array(z.unknown()),
+});

@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LedgerError, reasonOf, type LedgerErrorCode } from './ledger-error';
+
+const MAX_WAIT_MS = 15_000;
+const MAX_STEP_MS = 20;
+
+/** Primary result codes of SQLite that say something about the store, not about the statement. */
+const CODES: Readonly<Record<number, LedgerErrorCode>> = {
+  5: 'LEDGER_BUSY',
+  6: 'LEDGER_BUSY',
+  8: 'LEDGER_READ_ONLY',
+  10: 'LEDGER_UNREACHABLE',
+  11: 'LEDGER_DAMAGED',
+  13: 'LEDGER_FULL',
+  14: 'LEDGER_UNREACHABLE',
+  26: 'LEDGER_DAMAGED',
+};
+
+/** The failure of the store behind what SQLite threw; anything else is returned as it is. */
+export function sqliteFailure(error: unknown, ledger: string): unknown {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
+  // The low byte is the primary code; the rest says more precisely why.
+  const code = CODES[error.errcode & 0xff];
+  return code === undefined ? error : new LedgerError(code, { ledger, detail: reasonOf(error) }, error);
+}
+
+/**
+ * Runs `step` until nobody else holds the lock. SQLite's own busy_timeout would sleep inside the event loop; this waits
+ * on a timer, at random so that processes do not meet again, and gives up after 15 s with LEDGER_BUSY.
+ */
+export async function retryWhileBusy<T>(step: () => T): Promise<T> {
+  const endMs = performance.now() + MAX_WAIT_MS;
+  for (;;) {
+    try {
+      return step();
+    } catch (error) {
+      const busy = error instanceof LedgerError && error.code === 'LEDGER_BUSY';
+      if (!busy || performance.now() >= endMs) throw error;
+    }
+    await delay(Math.random() * MAX_STEP_MS);
+  }
+}

@@ -1,0 +1,114 @@
+import { access, stat } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { Kysely } from 'kysely';
+import { sqliteAppend } from './audit-append';
+import { LedgerError } from './ledger-error';
+import type { Log } from './log';
+import { readEpoch } from './meta';
+import { ledgerState, migrate } from './migrations';
+import type { Database } from './schema';
+import { sqliteDialect } from './sqlite-dialect';
+import { sqliteEngine, type SqliteDatabase } from './sqlite-engine';
+import { retryWhileBusy, sqliteFailure } from './sqlite-failure';
+import type { Store } from './transaction';
+import { createWriter } from './writer';
+
+export interface SqliteStoreOptions {
+  readonly path: string;
+  readonly log: Log;
+  /** Epoch milliseconds; the machine's clock by default. */
+  readonly clock?: () => number;
+  /** Pages of 4 KiB that the file may have; without it the disk is the limit. */
+  readonly maxPages?: number;
+}
+
+/** Set always: the defaults of builds differ. Anything less than FULL loses commits in a power cut. */
+const PRAGMAS = ['synchronous = full', 'fullfsync = on', 'foreign_keys = on'];
+
+/** Opens a ledger in one file on a local disk, and makes or migrates it first. Throws a LedgerError. */
+export async function openSqliteStore({ path, log, clock = Date.now, maxPages }: SqliteStoreOptions): Promise<Store> {
+  const ledger = resolve(path);
+  await checkFolder(ledger);
+  const engine = await sqliteEngine();
+  const extra = maxPages === undefined ? [] : [`max_page_count = ${maxPages}`];
+  const connect = (own: readonly string[]) => () => openFile({ ledger, open: engine.open, pragmas: [...PRAGMAS, ...own] });
+  const writing = new Kysely<Database>({
+    dialect: sqliteDialect({ ledger, begin: 'immediate', open: connect(extra) }),
+  });
+  // A second connection, so that reading waits neither for a transaction nor for its lock; and it cannot write.
+  const db = new Kysely<Database>({
+    dialect: sqliteDialect({ ledger, begin: 'deferred', open: connect(['query_only = on']) }),
+  });
+  try {
+    const target = { db: writing, kind: 'sqlite', ledger } as const;
+    if ((await ledgerState(target)) === 'migrate') await migrate(target);
+    const epoch = await readEpoch(db);
+    const writer = createWriter({
+      kind: 'sqlite',
+      ledger,
+      begin: async () => ({ db: await writing.startTransaction().execute(), nowMs: clock() }),
+      append: sqliteAppend({ ledger, source: `urn:uuid:${epoch}` }),
+    });
+    log.info({ ledger, engine: engine.name, version: engine.version }, 'ledger opened');
+    return {
+      kind: 'sqlite',
+      db,
+      write: writer.write,
+      nowMs: () => Promise.resolve(clock()),
+      close: async () => {
+        await writer.close();
+        await Promise.all([db.destroy(), writing.destroy()]);
+      },
+    };
+  } catch (error) {
+    await Promise.allSettled([db.destroy(), writing.destroy()]);
+    throw error;
+  }
+}
+
+async function checkFolder(ledger: string): Promise<void> {
+  const folder = dirname(ledger);
+  const found = await stat(folder).catch(() => undefined);
+  if (found?.isDirectory() !== true) {
+    throw new LedgerError('LEDGER_UNREACHABLE', { ledger, detail: `there is no folder ${folder}` });
+  }
+  const file = await stat(ledger).catch(() => undefined);
+  if (file?.isDirectory() === true) {
+    throw new LedgerError('LEDGER_UNREACHABLE', { ledger, detail: 'it is a folder, not a file' });
+  }
+  await access(folder).catch((cause: unknown) => {
+    throw new LedgerError('LEDGER_UNREACHABLE', { ledger, detail: `no access to the folder ${folder}` }, cause);
+  });
+}
+
+interface Opening {
+  readonly ledger: string;
+  readonly open: (path: string) => SqliteDatabase;
+  readonly pragmas: readonly string[];
+}
+
+async function openFile({ ledger, open, pragmas }: Opening): Promise<SqliteDatabase> {
+  const database = typed(ledger, () => open(ledger));
+  try {
+    const [mode] = await retryWhileBusy(() =>
+      typed(ledger, () => database.prepare('pragma journal_mode = wal').all<{ readonly journal_mode: string }>()),
+    );
+    if (mode?.journal_mode !== 'wal') {
+      const detail = `its journal mode stays ${mode?.journal_mode ?? 'unknown'} instead of wal`;
+      throw new LedgerError('LEDGER_READ_ONLY', { ledger, detail });
+    }
+    for (const pragma of pragmas) await retryWhileBusy(() => typed(ledger, () => database.exec(`pragma ${pragma}`)));
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function typed<T>(ledger: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    throw sqliteFailure(error, ledger);
+  }
+}
