@@ -18,12 +18,14 @@ export interface Dispatch {
   /** The call as just re-checked by the policy `active`: what it asks now and what is bound now. */
   readonly ask: Ask | null;
   readonly bindingDigest: string;
-  /** Binding digest over what the open request bound, for telling what changed. */
+  /** The parts of the binding, for telling what changed since the request was opened. */
   readonly bound: {
     readonly toolDigest: string;
     readonly serverIdentity: string;
     readonly resourceVersion: string;
     readonly argumentsDigest: string;
+    /** Canonical JSON of the arguments as they are shown; what a reviewer saw must be these. */
+    readonly masked: string;
   };
   readonly amounts: Readonly<Record<string, number>>;
   readonly similarDigest: string;
@@ -152,7 +154,7 @@ function approvalFacts(grant: GrantRow, permittedRule: RuleRef | null): Approval
 function whatChanged(request: Dispatch, row: RequestRow): OpeningCause | null {
   const card = cardOf(row);
   const { bound } = request;
-  if (card.argumentsDigest !== bound.argumentsDigest && card.ask.bind === 'arguments') return 'argumentsChanged';
+  if (card.argumentsDigest !== bound.argumentsDigest || canonicalJson(card.arguments) !== bound.masked) return 'argumentsChanged';
   if (card.serverIdentity !== bound.serverIdentity) return 'serverChanged';
   if (card.toolDigest !== bound.toolDigest) return 'definitionChanged';
   if (canonicalJson(card.resourceVersion) !== bound.resourceVersion) return 'resourceChanged';

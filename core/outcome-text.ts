@@ -1,0 +1,56 @@
+import type { CallOutcome } from './outcome';
+import { atPointer, canonicalJson, type JsonValue } from './json';
+import { unreachable } from './unreachable';
+
+/**
+ * What the model is told of a call's end. It stands alone: models see text only, so it says in words whether anything
+ * ran, what that means and what to do next.
+ */
+export function textForModel(end: CallOutcome, operationId: string): string {
+  switch (end.outcome) {
+    case 'executed':
+      return end.result === null ? settledText(operationId) : resultText(end.result.kind === 'inline' ? end.result.value : null, operationId);
+    case 'failed':
+      return `FAILED: nothing was done. ${sentence(end.detail)} It was approved where approval was needed; you may propose it again as a new call. (${operationId})`;
+    case 'unknown':
+      return `OUTCOME UNKNOWN: the call was sent, but whether it took effect cannot be told. ${sentence(end.detail)} Do not repeat it: a person will establish what happened. (${operationId})`;
+    case 'denied':
+      return deniedText(end.reason, operationId);
+    case 'expired':
+      return `EXPIRED: not executed. Nobody answered the approval request in time; silence is no consent. You may propose it again if it is still needed. (${operationId})`;
+    case 'withdrawn':
+      return `WITHDRAWN: not executed. ${sentence(end.detail)} (${operationId})`;
+    case 'refused':
+      return `REFUSED: not executed. ${sentence(end.detail)} [${end.code}] (${operationId})`;
+    default:
+      return unreachable(end);
+  }
+}
+
+function deniedText(reason: string | null, operationId: string): string {
+  const words = reason === null ? 'No reason was given.' : `The reviewer's words: ${JSON.stringify(reason)}.`;
+  return `DENIED: not executed. A reviewer denied this approval request. ${words} This request is closed: do not repeat the call, do not work around it. (${operationId})`;
+}
+
+function settledText(operationId: string): string {
+  return `EXECUTED: a look-up or a person established that the call took effect; the tool's own answer is not available. Do not repeat it. (${operationId})`;
+}
+
+function resultText(value: JsonValue, operationId: string): string {
+  if (value === null) return `EXECUTED: the result is too large to show here; read it by operation id ${operationId}.`;
+  const content = atPointer(value, '/content');
+  const texts = content.found && Array.isArray(content.value) ? content.value.flatMap(textOf) : [];
+  if (texts.length > 0) return texts.join('\n');
+  const structured = atPointer(value, '/structuredContent');
+  return canonicalJson(structured.found ? structured.value : value);
+}
+
+function textOf(block: JsonValue): readonly string[] {
+  const text = atPointer(block, '/text');
+  return text.found && typeof text.value === 'string' ? [text.value] : [];
+}
+
+function sentence(detail: string): string {
+  if (detail === '') return '';
+  return /[.!?]$/.test(detail) ? detail : `${detail}.`;
+}

@@ -1,0 +1,28 @@
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { Verdict } from '../core/decision';
+import type { TurnSnapshot } from '../core/turn-view';
+
+/**
+ * A reviewer's decision, as update (answers the verdict) and as signal (for those who cannot wait): one code path. The
+ * message is core's Decision, at most 64 KiB; anything else gets the verdict `malformed` or `tooLarge` and is recorded.
+ */
+export const decideUpdate = defineUpdate<Verdict, [unknown]>('decide');
+export const decideSignal = defineSignal<[unknown]>('decide');
+
+/** The requester takes calls back: `{ callId?: string, reason?: string }`; without a call id, all that were not sent. */
+export const withdrawSignal = defineSignal<[unknown]>('withdraw');
+
+/** Answers once every call of the turn is on record; used with update-with-start. */
+export const openedUpdate = defineUpdate<TurnSnapshot>('opened');
+
+/** Where the turn stands: calls, states, open requests, events. */
+export const snapshotQuery = defineQuery<TurnSnapshot>('snapshot');
+
+/** Tells a waiting turn to read its rows again: sent by the sweeper when the ledger knows more than the turn. */
+export const nudgeSignal = defineSignal('nudge');
+
+/** The workflow type of a turn. */
+export const AGENT_TURN = 'agentTurn';
+
+/** The task queue on which turns run unless told otherwise. */
+export const TASK_QUEUE = 'holdpoint';
