@@ -1,0 +1,122 @@
+'use strict';
+
+/** npm packages, as they appear in resolved paths. */
+const packages = (...names) => names.map((name) => `(^|/)node_modules/${name}/`);
+
+/**
+ * Who may import what (values). Types may also come from where `types` says. Third-party packages that belong to one
+ * place are in `owned`; all others are free.
+ */
+const table = {
+  core: { values: [] },
+  workflows: { values: ['core'], types: ['activities'] },
+  activities: { values: ['core', 'ledger'] },
+  ledger: { values: ['core'] },
+  worker: { values: ['core', 'activities', 'ledger'], types: ['workflows'] },
+  client: { values: ['core', 'workflows'] },
+  gateway: { values: ['core', 'client', 'worker', 'ledger'] },
+  console: { values: ['core', 'client', 'ledger'] },
+};
+const everywhere = [...Object.keys(table), 'cli', 'examples', 'bench', 'test'];
+
+const owned = [
+  { name: 'temporal-workflow', path: packages('@temporalio/workflow'), folders: ['workflows', 'client'] },
+  { name: 'temporal-activity', path: packages('@temporalio/activity'), folders: ['activities', 'worker', 'gateway'] },
+  { name: 'temporal-worker', path: packages('@temporalio/worker'), folders: ['worker', 'gateway'] },
+  {
+    name: 'temporal-client',
+    path: packages('@temporalio/client'),
+    folders: ['client', 'worker', 'gateway', 'console'],
+  },
+  { name: 'mcp', path: packages('@modelcontextprotocol'), folders: ['activities', 'gateway'] },
+  { name: 'database', path: packages('kysely', 'pg', '@photostructure/sqlite'), folders: ['ledger'] },
+];
+
+const folder = (names) => `^(${names.join('|')})/`;
+
+const importTable = Object.entries(table).flatMap(([name, { values, types = [] }]) => {
+  const foreign = everywhere.filter((other) => other !== name && !values.includes(other));
+  const rules = [
+    {
+      name: `${name}-imports`,
+      comment: `${name}/ may import ${[name, ...values].join(', ')}, and types of ${types.join(', ') || 'nothing else'}.`,
+      severity: 'error',
+      from: { path: folder([name]) },
+      to: { path: folder(foreign.filter((other) => !types.includes(other))) },
+    },
+  ];
+  if (types.length > 0) {
+    rules.push({
+      name: `${name}-imports-types-only`,
+      severity: 'error',
+      from: { path: folder([name]) },
+      to: { path: folder(types), dependencyTypesNot: ['type-only'] },
+    });
+  }
+  return rules;
+});
+
+const ownedPackages = owned.map(({ name, path, folders }) => ({
+  name: `owned-${name}`,
+  comment: `Only ${folders.join(', ')} (and cli, examples, bench, test) may use it.`,
+  severity: 'error',
+  from: { pathNot: folder([...folders, 'cli', 'examples', 'bench', 'test']) },
+  to: { path, dependencyTypesNot: ['type-only'] },
+}));
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+module.exports = {
+  forbidden: [
+    ...importTable,
+    ...ownedPackages,
+    {
+      name: 'no-circular',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'core-is-pure',
+      comment: 'Core needs nothing of the host, so that it runs in the workflow sandbox and in a test alike.',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { dependencyTypes: ['core'] },
+    },
+    {
+      name: 'core-packages',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { path: '(^|/)node_modules/', pathNot: packages('@noble/hashes', 'zod', 'yaml') },
+    },
+    {
+      name: 'no-programs',
+      comment: 'What composes everything is imported by nothing.',
+      severity: 'error',
+      from: { pathNot: '^(cli|examples|bench|test)/' },
+      to: { path: '^(cli|examples|bench|test)/' },
+    },
+    {
+      name: 'no-dev-dependency',
+      severity: 'error',
+      from: { pathNot: ['^(test|bench)/', '\\.[cm]js$'] },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'no-unlisted',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
+    { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(dist|coverage|\\.holdpoint)/' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['require', 'node', 'types', 'import', 'default'],
+    },
+  },
+};
