@@ -1,4 +1,5 @@
-import type { JsonObject } from './json';
+import { digestOf } from './digest';
+import type { JsonObject, JsonValue } from './json';
 import type { Requester } from './requester';
 
 /** Limits of a turn. Sizes are UTF-8 bytes of canonical JSON. */
@@ -31,4 +32,21 @@ export interface TurnInput {
   readonly turnId: string;
   readonly requester: Requester;
   readonly calls: readonly ProposedCall[];
+}
+
+/**
+ * Digest of a turn's whole content: the same turn id with another digest is TURN_CONFLICT. Optional fields that are left
+ * out count as left out. A content that has no canonical JSON has the digest `none`, which equals no stored turn's.
+ */
+export function turnDigest(input: unknown): string {
+  try {
+    return digestOf(['holdpoint/turn/1', input as JsonValue]);
+  } catch {
+    return 'none';
+  }
+}
+
+/** The workflow id of a turn: readable, and another requester's turn of the same name has another one. */
+export function turnWorkflowId(subject: string, turnId: string): string {
+  return `${turnId}~${digestOf(['holdpoint/turn-id/1', subject, turnId]).slice(7, 19)}`;
 }

@@ -1,0 +1,51 @@
+import { Context } from '@temporalio/activity';
+import type { CallState } from '../core/call-state';
+import type { Ending } from '../ledger/commands/outcomes';
+import type { DecisionAnswer } from '../ledger/commands/record-decision';
+import type { Dependencies } from './dependencies';
+import { lookUpOutcome, type LookedUp } from './look-up-outcome';
+import { openRequests, type OpenedTurn, type OpenInput } from './open-requests';
+import { runTool, type Ran, type RunInput } from './run-tool';
+
+export type { Dependencies, RunStep } from './dependencies';
+export type { DecisionAnswer } from '../ledger/commands/record-decision';
+export type { LookedUp } from './look-up-outcome';
+
+/** Every activity is safe to run twice at the same time: the ledger's transactions are the authority. */
+export interface Activities {
+  openRequests(input: OpenInput): Promise<OpenedTurn>;
+  recordDecision(input: { readonly message: unknown; readonly workflowId: string }): Promise<DecisionAnswer>;
+  advanceRequest(operationId: string): Promise<CallState | null>;
+  withdrawCall(input: { readonly operationId: string; readonly reason: string }): Promise<CallState | null>;
+  runTool(input: RunInput): Promise<Ran>;
+  lookUpOutcome(operationId: string): Promise<LookedUp>;
+  recordOutcome(input: { readonly operationId: string; readonly ending: Ending }): Promise<CallState | null>;
+}
+
+const HEARTBEAT_MS = 1_000;
+
+export function createActivities(deps: Dependencies): Activities {
+  const { ledger } = deps;
+  return {
+    openRequests: (input) => openRequests(deps, input),
+    recordDecision: ({ message, workflowId }) => ledger.recordDecision(message, workflowId),
+    advanceRequest: (operationId) => ledger.advanceRequest(operationId),
+    withdrawCall: ({ operationId, reason }) => ledger.withdraw(operationId, reason),
+    runTool: (input) => whileBeating(() => runTool(deps, input)),
+    lookUpOutcome: (operationId) => lookUpOutcome(deps, operationId),
+    recordOutcome: ({ operationId, ending }) => ledger.recordOutcome(operationId, ending),
+  };
+}
+
+/** Heartbeats tell the server that the process lives; without them a killed worker is noticed only at the time-out. */
+async function whileBeating<T>(work: () => Promise<T>): Promise<T> {
+  const context = Context.current();
+  const beat = setInterval(() => {
+    context.heartbeat();
+  }, HEARTBEAT_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(beat);
+  }
+}

@@ -1,0 +1,145 @@
+import {
+  allHandlersFinished,
+  ActivityFailure,
+  CancellationScope,
+  condition,
+  log,
+  setCurrentDetails,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { CallState } from '../core/call-state';
+import { showMarkdown } from '../core/display';
+import type { TurnInput } from '../core/turn';
+import type { TurnResult } from '../core/turn-view';
+import type { LookedUp } from '../activities';
+import { judgedHere, lookUpOutcome, openRequests, recordOutcome, runTool, withdrawCall } from './activity-proxies';
+import { detailsOf } from './details';
+import { registerHandlers } from './decide';
+import { createDueTimes } from './due-times';
+import { openingAttributes } from './search-attributes';
+import { newTurn, pendingRequests, propose, resultOf, take, type Turn, type TurnCall } from './turn-state';
+
+/**
+ * One agent turn: puts its calls on record, waits for decisions and due times, runs what is allowed, and answers one
+ * result for each call in call order. Calls wait and run side by side; an allowed one does not wait for its siblings.
+ * The ledger decides and Temporal waits: killed and replayed at any point, a turn asks nobody twice and sends nothing twice.
+ * Cancelling withdraws what was not sent and waits for what was.
+ * @param input core's TurnInput; parsed strictly by `openRequests`, so a turn started by hand is judged alike.
+ */
+export async function agentTurn(input: unknown): Promise<TurnResult> {
+  const turn = newTurn(workflowInfo().workflowId, input);
+  assertKnownVersion(input);
+  const times = createDueTimes(turn);
+  const nudged = { count: 0 };
+  registerHandlers(turn, () => (nudged.count += 1));
+  void CancellationScope.current().cancelRequested.catch(() => withdrawAll(turn));
+  return CancellationScope.nonCancellable(async () => {
+    await openTurn(turn);
+    if (turn.refusal === null) await runCalls(turn, { times, nudged });
+    await condition(allHandlersFinished);
+    return resultOf(turn);
+  });
+}
+
+/** A worker older than the message fails only its task, so that a newer worker takes the turn over. */
+function assertKnownVersion(input: unknown): void {
+  const version = (input as Partial<TurnInput> | null)?.v;
+  if (typeof version === 'number' && version > 1) throw new Error(`this worker does not know turns of version ${version}`);
+}
+
+async function openTurn(turn: Turn): Promise<void> {
+  propose(turn, Date.now());
+  const opened = await openRequests({ workflowId: turn.workflowId, turn: turn.input });
+  if (opened.ok) turn.calls.forEach((call, index) => take(turn, call, opened.states[index] ?? call.state, Date.now()));
+  else turn.refusal = opened.refusal;
+  const pending = pendingRequests(turn);
+  if (pending.length > 0) upsertSearchAttributes(openingAttributes(pending));
+  turn.opened = true;
+}
+
+interface Clockwork {
+  readonly times: { readonly arm: () => void };
+  readonly nudged: { count: number };
+}
+
+async function runCalls(turn: Turn, { times, nudged }: Clockwork): Promise<void> {
+  const rounds = turn.calls.map((call) => drive(turn, call, times.arm));
+  void followNudges(turn, nudged);
+  times.arm();
+  await Promise.all(rounds);
+}
+
+async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void> {
+  let attempt = 1;
+  for (;;) {
+    setCurrentDetails(detailsOf(turn));
+    switch (call.state.status) {
+      case 'ended':
+        return;
+      case 'pending':
+        arm();
+        await condition(() => call.state.status !== 'pending' || call.withdrawReason !== null);
+        if (call.state.status === 'pending') await takeBack(turn, call);
+        break;
+      case 'proposed':
+      case 'allowed':
+        if (call.withdrawReason !== null) await takeBack(turn, call);
+        else await run(turn, call, attempt);
+        break;
+      case 'dispatched': {
+        const found = await lookUp(call.operationId, call.state);
+        attempt = found.attempt;
+        take(turn, call, found.state, Date.now());
+      }
+    }
+  }
+}
+
+async function run(turn: Turn, call: TurnCall, attempt: number): Promise<void> {
+  const { turnId, requester } = turn.input as TurnInput;
+  const input = { turn: { turnId, requester, workflowId: turn.workflowId }, call: call.proposed, attempt };
+  const summary = showMarkdown(`${call.proposed.server}: ${call.proposed.tool}`).slice(0, 200);
+  try {
+    const { state, unrecorded } = await runTool.executeWithOptions({ summary }, [input]);
+    if (unrecorded !== null) await recordOutcome({ operationId: call.operationId, ending: unrecorded });
+    take(turn, call, state, Date.now());
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    log.warn('an attempt ended without an answer; its outcome is looked up', { operationId: call.operationId });
+    take(turn, call, { status: 'dispatched', lookUpAtMs: 0 }, Date.now());
+  }
+}
+
+async function lookUp(operationId: string, state: CallState & { status: 'dispatched' }): Promise<LookedUp> {
+  const restMs = state.lookUpAtMs - Date.now();
+  if (restMs > 0) await sleep(restMs, { summary: 'before the outcome is looked up' });
+  return lookUpOutcome(operationId);
+}
+
+async function takeBack(turn: Turn, call: TurnCall): Promise<void> {
+  const reason = call.withdrawReason ?? 'withdrawn';
+  const state = await withdrawCall({ operationId: call.operationId, reason });
+  take(turn, call, state ?? { status: 'ended', end: { outcome: 'withdrawn', detail: reason } }, Date.now());
+}
+
+function withdrawAll(turn: Turn): void {
+  for (const call of turn.calls) call.withdrawReason ??= 'the turn was cancelled';
+}
+
+/** The ledger knows more than the turn (an accepted decision whose answer was lost): the rows are read again. */
+async function followNudges(turn: Turn, nudged: { count: number }): Promise<void> {
+  for (let seen = 0; ; ) {
+    await condition(() => nudged.count > seen);
+    seen = nudged.count;
+    for (const call of turn.calls.filter((entry) => entry.state.status === 'pending')) {
+      try {
+        const state = await judgedHere.advanceRequest(call.operationId);
+        if (state !== null && call.state.status === 'pending') take(turn, call, state, Date.now());
+      } catch (error) {
+        log.warn('nudge not followed', { operationId: call.operationId, error: String(error) });
+      }
+    }
+  }
+}

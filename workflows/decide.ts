@@ -1,0 +1,80 @@
+import { condition, log, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import type { Verdict, VerdictCode } from '../core/decision';
+import { TURN_LIMITS } from '../core/turn';
+import type { DecisionAnswer } from '../activities';
+import { judgedHere, recordDecision } from './activity-proxies';
+import { decideSignal, decideUpdate, nudgeSignal, openedUpdate, snapshotQuery, withdrawSignal } from './messages';
+import { snapshotOf, take, type Turn } from './turn-state';
+
+/** Registers every message of a turn, before its first await. Handlers take what they get and never throw. */
+export function registerHandlers(turn: Turn, nudge: () => void): void {
+  setHandler(snapshotQuery, () => snapshotOf(turn));
+  setHandler(openedUpdate, async () => {
+    await condition(() => turn.opened);
+    return snapshotOf(turn);
+  });
+  setHandler(decideUpdate, (message: unknown) => decide(turn, message, { keep: false }));
+  setHandler(decideSignal, async (message: unknown) => {
+    await decide(turn, message, { keep: true });
+  });
+  setHandler(withdrawSignal, (message: unknown) => {
+    noteWithdrawal(turn, message);
+  });
+  setHandler(nudgeSignal, nudge);
+  setDefaultSignalHandler(async (name: string) => {
+    await decide(turn, { unknownSignal: name.slice(0, 200) }, { keep: false });
+  });
+}
+
+async function decide(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {
+  await condition(() => turn.opened);
+  if (turn.judged >= TURN_LIMITS.judgedDecisions) {
+    return verdict('limit', `a turn judges at most ${TURN_LIMITS.judgedDecisions} decisions; its deadlines still hold`);
+  }
+  turn.judged += 1;
+  const size = sizeOf(message);
+  if (size > TURN_LIMITS.decisionBytes) {
+    turn.ignored += 1;
+    await answerFor(turn, { tooLargeBytes: size }, { keep: false });
+    return verdict('tooLarge', `${size} bytes; a decision has at most ${TURN_LIMITS.decisionBytes}`);
+  }
+  return answerFor(turn, message, { keep });
+}
+
+async function answerFor(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {
+  const input = { message, workflowId: turn.workflowId };
+  try {
+    return accept(turn, await judgedHere.recordDecision(input));
+  } catch (error) {
+    log.warn('decision not recorded', { error: String(error) });
+  }
+  if (!keep) return verdict('notRecorded', 'the ledger could not be reached and nothing was recorded; send the same decision again');
+  // A signal has nobody to tell, so it is kept and tried until the ledger answers.
+  return accept(turn, await recordDecision(input));
+}
+
+function accept(turn: Turn, { verdict: given, state }: DecisionAnswer): Verdict {
+  if (given.code === 'malformed') turn.ignored += 1;
+  const call = turn.calls.find((entry) => entry.operationId === given.operationId);
+  // A call that went on meanwhile keeps what it has: only a waiting one learns from a decision.
+  if (call?.state.status === 'pending' && state !== null) take(turn, call, state, Date.now());
+  return given;
+}
+
+function noteWithdrawal(turn: Turn, message: unknown): void {
+  const { callId, reason } = (typeof message === 'object' && message !== null ? message : {}) as Record<string, unknown>;
+  const why = typeof reason === 'string' && reason !== '' ? `the requester took it back: ${reason.slice(0, 1_000)}` : 'the requester took it back';
+  const named = turn.calls.filter((call) => callId === undefined || call.proposed.id === callId);
+  if (named.length === 0) turn.ignored += 1;
+  for (const call of named) call.withdrawReason ??= why;
+}
+
+function verdict(code: VerdictCode, detail: string): Verdict {
+  return { code, detail, operationId: null, revision: null, state: null, decidedBy: [], counted: null };
+}
+
+/** UTF-8 bytes of the message's JSON; what has no JSON has none. */
+function sizeOf(message: unknown): number {
+  const text = JSON.stringify(message) as string | undefined;
+  return text === undefined ? 0 : new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,50 @@
+import { log, sleep } from '@temporalio/workflow';
+import { judgedHere } from './activity-proxies';
+import { pendingRequests, take, type Turn } from './turn-state';
+
+/** The least pause before a due time is tried again: the ledger was not reached, or its clock says too early. */
+const AGAIN_MS = 1_000;
+
+/**
+ * Wakes a turn at the due times of its open requests. A timer only wakes; the ledger's row says what is due. One timer
+ * for each distinct due time; one that turns out to be needless is left to fire, since cancelling it costs an event.
+ */
+export function createDueTimes(turn: Turn): { readonly arm: () => void } {
+  const armed = new Set<number>();
+  const arm = (): void => {
+    for (const call of turn.calls) {
+      if (call.state.status === 'pending') void wakeAt(call.state.dueAtMs);
+    }
+  };
+  const wakeAt = async (dueAtMs: number): Promise<void> => {
+    if (armed.has(dueAtMs)) return;
+    armed.add(dueAtMs);
+    const restMs = Math.max(dueAtMs - Date.now(), 1);
+    await sleep(restMs, { summary: summaryOf(turn, dueAtMs) });
+    while (await stillDue(turn, dueAtMs)) await sleep(AGAIN_MS, { summary: 'due time, tried again' });
+    armed.delete(dueAtMs);
+    arm();
+  };
+  return { arm };
+}
+
+/** Advances every request that is due; true where one has to be tried again. */
+async function stillDue(turn: Turn, dueAtMs: number): Promise<boolean> {
+  const due = turn.calls.filter((call) => call.state.status === 'pending' && call.state.dueAtMs <= dueAtMs);
+  for (const call of due) {
+    try {
+      const state = await judgedHere.advanceRequest(call.operationId);
+      if (state !== null && call.state.status === 'pending') take(turn, call, state, Date.now());
+    } catch (error) {
+      log.warn('due time not recorded', { operationId: call.operationId, error: String(error) });
+      return true;
+    }
+  }
+  return due.some((call) => call.state.status === 'pending' && call.state.dueAtMs <= dueAtMs);
+}
+
+function summaryOf(turn: Turn, dueAtMs: number): string {
+  const due = pendingRequests(turn).filter((request) => request.deadlineAtMs === dueAtMs);
+  const what = due.length > 0 ? 'deadline' : 'next escalation or reminder';
+  return `${what}: ${due.map((request) => request.shortId).join(', ') || 'open requests'}`.slice(0, 200);
+}

@@ -1,0 +1,38 @@
+import { defineSearchAttributeKey, SearchAttributeType, type SearchAttributeUpdatePair } from '@temporalio/common';
+import type { ApprovalRequest } from '../core/request';
+import type { TurnInput } from '../core/turn';
+
+/** Keywords, never Text: ids match whole. Lists for what a turn may have several of. */
+export const STATE = defineSearchAttributeKey('HoldpointState', SearchAttributeType.KEYWORD);
+export const REQUESTER = defineSearchAttributeKey('HoldpointRequester', SearchAttributeType.KEYWORD);
+export const SERVERS = defineSearchAttributeKey('HoldpointServer', SearchAttributeType.KEYWORD_LIST);
+export const TOOLS = defineSearchAttributeKey('HoldpointTool', SearchAttributeType.KEYWORD_LIST);
+export const APPROVERS = defineSearchAttributeKey('HoldpointApprovers', SearchAttributeType.KEYWORD_LIST);
+
+/** What a turn is found by from its start; free of history events there. */
+export function startAttributes(turn: TurnInput): SearchAttributeUpdatePair[] {
+  return [
+    { key: STATE, value: 'open' },
+    { key: REQUESTER, value: turn.requester.subject },
+    { key: SERVERS, value: distinct(turn.calls.map((call) => call.server)) },
+    { key: TOOLS, value: distinct(turn.calls.map((call) => call.tool)) },
+  ];
+}
+
+/** What a turn is found by while people are asked: one event, written once. */
+export function openingAttributes(requests: readonly ApprovalRequest[]): SearchAttributeUpdatePair[] {
+  return [
+    { key: STATE, value: 'pending' },
+    { key: APPROVERS, value: distinct(requests.flatMap(approversOf)) },
+  ];
+}
+
+function approversOf(request: ApprovalRequest): readonly string[] {
+  return request.ask.steps.flatMap((step) =>
+    step.kind === 'confirm' ? [step.subject] : [...step.approvers.groups, ...step.approvers.people],
+  );
+}
+
+function distinct(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}

@@ -1,0 +1,135 @@
+import type { CallState } from '../core/call-state';
+import { operationId } from '../core/digest';
+import type { Refusal } from '../core/errors';
+import type { ApprovalRequest } from '../core/request';
+import { turnDigest, type ProposedCall, type TurnInput } from '../core/turn';
+import type { CallResult, CallView, TurnEvent, TurnEventBody, TurnResult, TurnSnapshot } from '../core/turn-view';
+
+/** One call as the turn holds it: the ledger's latest answer, and what the requester wants. */
+export interface TurnCall {
+  readonly proposed: ProposedCall;
+  readonly operationId: string;
+  state: CallState;
+  withdrawReason: string | null;
+}
+
+/** All that a turn remembers. Everything that decides is in the ledger; this is the latest answer of it. */
+export interface Turn {
+  readonly workflowId: string;
+  readonly input: unknown;
+  readonly turnId: string;
+  readonly contentDigest: string;
+  readonly calls: readonly TurnCall[];
+  readonly events: TurnEvent[];
+  opened: boolean;
+  ignored: number;
+  judged: number;
+  refusal: Refusal | null;
+}
+
+/** A turn before its calls are on record. The input is untrusted: what cannot be read is left for `openRequests` to refuse. */
+export function newTurn(workflowId: string, input: unknown): Turn {
+  const contentDigest = turnDigest(input);
+  const { turnId, requester, calls } = contentDigest === 'none' ? NOBODY : shapeOf(input);
+  return {
+    workflowId,
+    input,
+    turnId,
+    contentDigest,
+    calls: calls.map((proposed) => ({
+      proposed,
+      operationId: operationId({ requesterSubject: requester.subject, turnId, callId: proposed.id }),
+      state: { status: 'proposed' },
+      withdrawReason: null,
+    })),
+    events: [],
+    opened: false,
+    ignored: 0,
+    judged: 0,
+    refusal: null,
+  };
+}
+
+const NOBODY: Pick<TurnInput, 'turnId' | 'requester' | 'calls'> = {
+  turnId: '',
+  requester: { subject: '', agent: '', chain: [] },
+  calls: [],
+};
+
+/** The parts of an input that the turn shows; an input of another shape shows nothing and is refused by `openRequests`. */
+function shapeOf(input: unknown): Pick<TurnInput, 'turnId' | 'requester' | 'calls'> {
+  const { turnId, requester, calls } = (input ?? {}) as Partial<TurnInput>;
+  const readable =
+    typeof turnId === 'string' &&
+    typeof requester?.subject === 'string' &&
+    Array.isArray(calls) &&
+    calls.every((call: Partial<ProposedCall> | null) => typeof call?.id === 'string');
+  return readable ? { turnId, requester, calls } : NOBODY;
+}
+
+/** Takes the ledger's answer for a call, and notes what is new in it. */
+export function take(turn: Turn, call: TurnCall, state: CallState, atMs: number): void {
+  const before = call.state;
+  call.state = state;
+  const ids = { callId: call.proposed.id, operationId: call.operationId };
+  for (const body of newsOf(before, state)) turn.events.push({ number: turn.events.length + 1, atMs, ...ids, ...body });
+}
+
+type News<T> = T extends unknown ? Omit<T, 'callId' | 'operationId'> : never;
+
+function newsOf(before: CallState, after: CallState): readonly News<TurnEventBody>[] {
+  switch (after.status) {
+    case 'proposed':
+      return [];
+    case 'pending': {
+      const same = before.status === 'pending' && before.request.revision === after.request.revision;
+      if (!same) return [{ type: 'approvalRequired', request: after.request }];
+      return after.level > before.level ? [{ type: 'escalated', level: after.level }] : [];
+    }
+    case 'allowed':
+      return before.status === 'allowed' ? [] : [{ type: 'allowed', revision: after.revision }];
+    case 'dispatched':
+      return before.status === 'dispatched' ? [] : [{ type: 'outcomePending' }];
+    case 'ended':
+      return before.status === 'ended' ? [] : [{ type: 'ended', end: after.end }];
+  }
+}
+
+export function propose(turn: Turn, atMs: number): void {
+  for (const { proposed, operationId: id } of turn.calls) {
+    turn.events.push({ number: turn.events.length + 1, atMs, type: 'proposed', callId: proposed.id, operationId: id });
+  }
+}
+
+export function pendingRequests(turn: Turn): readonly ApprovalRequest[] {
+  return turn.calls.flatMap(({ state }) => (state.status === 'pending' ? [state.request] : []));
+}
+
+export function snapshotOf(turn: Turn): TurnSnapshot {
+  return {
+    v: 1,
+    turnId: turn.turnId,
+    workflowId: turn.workflowId,
+    contentDigest: turn.contentDigest,
+    opened: turn.opened,
+    calls: turn.calls.map(viewOf),
+    requiredActions: pendingRequests(turn),
+    events: turn.events,
+    ignored: turn.ignored,
+    refusal: turn.refusal,
+  };
+}
+
+function viewOf({ proposed, operationId: id, state }: TurnCall): CallView {
+  return { callId: proposed.id, operationId: id, server: proposed.server, tool: proposed.tool, state };
+}
+
+/** The end of a turn whose calls have all ended, or that was refused whole. */
+export function resultOf(turn: Turn): TurnResult {
+  const results = turn.calls.flatMap(({ proposed, operationId: id, state }): readonly CallResult[] => {
+    const end = state.status === 'ended' ? state.end : null;
+    const refused = end ?? (turn.refusal === null ? null : { outcome: 'refused' as const, ...turn.refusal });
+    return refused === null ? [] : [{ callId: proposed.id, operationId: id, server: proposed.server, tool: proposed.tool, end: refused }];
+  });
+  return { v: 1, turnId: turn.turnId, contentDigest: turn.contentDigest, results, events: turn.events, refusal: turn.refusal };
+}
