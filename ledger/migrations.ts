@@ -56,7 +56,11 @@ export async function migrate(target: Target): Promise<void> {
   if (error instanceof LedgerError) throw error;
   // Another process of a newer release may have migrated in between: then say so.
   await ledgerState(target);
-  throw new LedgerError('LEDGER_UNREACHABLE', { ledger, detail: `its tables cannot be made: ${reasonOf(error)}` }, error);
+  throw new LedgerError(
+    'LEDGER_UNREACHABLE',
+    { ledger, detail: `its tables cannot be made: ${reasonOf(error)}` },
+    error,
+  );
 }
 
 function migrationsFor(kind: Store['kind']): Record<string, Migration> {
@@ -75,9 +79,13 @@ async function tableNames(db: Kysely<Database>, kind: Store['kind']): Promise<re
 function tableQuery(kind: Store['kind']) {
   switch (kind) {
     case 'sqlite':
-      return sql<{ readonly name: string }>`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`;
+      return sql<{
+        readonly name: string;
+      }>`select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'`;
     case 'postgres':
-      return sql<{ readonly name: string }>`select tablename as name from pg_tables where schemaname = current_schema()`;
+      return sql<{
+        readonly name: string;
+      }>`select tablename as name from pg_tables where schemaname = current_schema()`;
     default:
       return unreachable(kind);
   }

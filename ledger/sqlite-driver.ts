@@ -1,10 +1,4 @@
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  type QueryResult,
-  type TransactionSettings,
-} from 'kysely';
+import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
 import type { SqliteDatabase, SqliteStatement } from './sqlite-engine';
 import { retryWhileBusy, sqliteFailure } from './sqlite-failure';
 
@@ -53,7 +47,7 @@ export class SqliteDriver implements Driver {
     return Promise.resolve();
   }
 
-  async beginTransaction(connection: SqliteConnection, _settings: TransactionSettings): Promise<void> {
+  async beginTransaction(connection: SqliteConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw(`begin ${this.#options.begin}`));
     connection.enterTransaction();
   }
@@ -80,7 +74,7 @@ class SqliteConnection implements DatabaseConnection {
   readonly #statements = new Map<string, Prepared>();
   #inTransaction = false;
   /** Why SQLite ended the transaction on its own (a full disk does that); what follows would commit one by one. */
-  #lost: unknown;
+  #lost: Error | undefined;
 
   constructor(database: SqliteDatabase, ledger: string) {
     this.#database = database;
@@ -126,7 +120,7 @@ class SqliteConnection implements DatabaseConnection {
       return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
     } catch (error) {
       const failure = sqliteFailure(error, this.#ledger);
-      if (this.#inTransaction && !this.#database.isTransaction) this.#lost = failure;
+      if (failure instanceof Error && this.#inTransaction && !this.#database.isTransaction) this.#lost = failure;
       throw failure;
     }
   }

@@ -17,7 +17,7 @@ export interface SqliteStatement {
 export interface SqliteEngine {
   readonly name: string;
   readonly version: string;
-  open(path: string): SqliteDatabase;
+  readonly open: (path: string) => SqliteDatabase;
 }
 
 interface SqliteModule {
@@ -75,7 +75,7 @@ function isSqliteModule(found: unknown): found is SqliteModule {
 
 /** Node calls its module experimental on stderr each time; everything that the ledger uses of it is tested here. */
 function withoutExperimentalWarning<T>(load: () => T): T {
-  const { emitWarning } = process;
+  const emitWarning = process.emitWarning.bind(process);
   process.emitWarning = () => undefined;
   try {
     return load();

@@ -31,7 +31,8 @@ export async function openSqliteStore({ path, log, clock = Date.now, maxPages }:
   await checkFolder(ledger);
   const engine = await sqliteEngine();
   const extra = maxPages === undefined ? [] : [`max_page_count = ${maxPages}`];
-  const connect = (own: readonly string[]) => () => openFile({ ledger, open: engine.open, pragmas: [...PRAGMAS, ...own] });
+  const connect = (own: readonly string[]) => () =>
+    openFile({ ledger, open: engine.open, pragmas: [...PRAGMAS, ...own] });
   const writing = new Kysely<Database>({
     dialect: sqliteDialect({ ledger, begin: 'immediate', open: connect(extra) }),
   });

@@ -28,7 +28,7 @@ export interface WriterPort {
 }
 
 export interface Writer {
-  write<T>(command: Command<T>): Promise<T>;
+  readonly write: <T>(command: Command<T>) => Promise<T>;
   /** Refuses new commands and waits for those that were given. */
   close(): Promise<void>;
 }
@@ -166,7 +166,10 @@ async function attemptBatch(port: WriterPort, queue: Job[]): Promise<Attempt> {
     return { ...batch, failedAt: null, error: undefined };
   } catch (error) {
     // The transaction is lost either way, and a connection that cannot roll back is dropped.
-    await transaction.db.rollback().execute().catch(() => undefined);
+    await transaction.db
+      .rollback()
+      .execute()
+      .catch(() => undefined);
     return { ...batch, answers: [], again: [], failedAt, error };
   }
 }
