@@ -55,6 +55,9 @@ const MAX_BATCH = 32;
 const MAX_BATCH_MS = 20;
 const MAX_ATTEMPTS = 3;
 
+/** It travels as a header and is signed with the text around it, where a full stop would be a delimiter. */
+const EVENT_ID = /^[\w:-]{1,200}$/;
+
 const SAVEPOINT = CompiledQuery.raw('savepoint command');
 const ROLL_BACK_TO_SAVEPOINT = CompiledQuery.raw('rollback to savepoint command');
 
@@ -211,6 +214,9 @@ function collectingTx(port: WriterPort, { db, nowMs }: OpenTransaction, own: Col
     nowMs,
     // Canonical here, so that a body without a canonical form fails its own command and not the batch.
     fact: ({ kind, operationId, body }) => own.facts.push({ kind, operationId, body: canonicalJson(body) }),
-    emit: (event) => own.events.push(event),
+    emit: (event) => {
+      if (!EVENT_ID.test(event.id)) throw new TypeError(`An event id matches ${EVENT_ID.source}, unlike ${event.id}`);
+      own.events.push(event);
+    },
   };
 }

@@ -9,9 +9,9 @@ export function requestEvent(name: RequestEventName, request: ApprovalRequest, m
   const { operationId, revision, shortId, workflowId } = request;
   const whole = name === 'opened' || name === 'escalated' || name === 'reminded';
   const data = whole ? { request: request as unknown as JsonObject } : { operationId, revision, shortId, workflowId };
-  const suffix = typeof more['level'] === 'number' ? `.${more['level']}` : typeof more['atMs'] === 'number' ? `.${more['atMs']}` : '';
+  const suffix = typeof more['level'] === 'number' ? `:${more['level']}` : typeof more['atMs'] === 'number' ? `:${more['atMs']}` : '';
   return {
-    id: `${operationId}.${revision}.${name}${suffix}`,
+    id: `${operationId}:${revision}:${name}${suffix}`,
     type: `dev.holdpoint.request.${name}`,
     subject: operationId,
     data: { ...data, ...more },
@@ -23,7 +23,7 @@ type OperationEventName = 'executed' | 'failed' | 'unknown' | 'settled';
 /** `dev.holdpoint.operation.*`: how an operation ended, or that a person has to settle it. */
 export function operationEvent(name: OperationEventName, operationId: string, data: JsonObject): OutboxEvent {
   return {
-    id: `${operationId}.${name}`,
+    id: `${operationId}:${name}`,
     type: `dev.holdpoint.operation.${name}`,
     subject: operationId,
     data: { operationId, ...data },
