@@ -4,6 +4,8 @@ import type { Ending } from '../ledger/commands/outcomes';
 import type { DecisionAnswer } from '../ledger/commands/record-decision';
 import type { Dependencies } from './dependencies';
 import { lookUpOutcome, type LookedUp } from './look-up-outcome';
+import { readResultChunk } from './read-result-chunk';
+import type { ReadResult, ResultChunk } from '../workflows/messages';
 import { openRequests, type OpenedTurn, type OpenInput } from './open-requests';
 import { runTool, type Ran, type RunInput } from './run-tool';
 
@@ -19,6 +21,7 @@ export interface Activities {
   withdrawCall(input: { readonly operationId: string; readonly reason: string }): Promise<CallState | null>;
   runTool(input: RunInput): Promise<Ran>;
   lookUpOutcome(operationId: string): Promise<LookedUp>;
+  readResultChunk(input: ReadResult): Promise<ResultChunk | null>;
   recordOutcome(input: { readonly operationId: string; readonly ending: Ending }): Promise<CallState | null>;
 }
 
@@ -33,6 +36,7 @@ export function createActivities(deps: Dependencies): Activities {
     withdrawCall: ({ operationId, reason }) => ledger.withdraw(operationId, reason),
     runTool: (input) => whileBeating(() => runTool(deps, input)),
     lookUpOutcome: (operationId) => lookUpOutcome(deps, operationId),
+    readResultChunk: (input) => readResultChunk(deps, input),
     recordOutcome: ({ operationId, ending }) => ledger.recordOutcome(operationId, ending),
   };
 }

@@ -132,7 +132,7 @@ async function commit(
     const state = await deps.ledger.recordOutcome(operationId, ending);
     if (state !== null) return recorded(state);
   } catch (error) {
-    deps.log.error({ event: 'outcome.unrecorded', operationId, error: String(error) });
+    deps.log.error({ operationId, error: String(error) }, 'outcome.unrecorded');
   }
   return { state: stateOf(ending, approval), unrecorded: fitting(ending) };
 }

@@ -88,6 +88,10 @@ export const ERRORS = {
       '{requester} has {count} open approval requests, the limit is {limit}. Wait until one is decided, or withdraw one.',
     retryable: true,
   },
+  RESULT_GONE: {
+    message: 'The stored result of operation {operation} is not there, or is not what the turn recorded.',
+    retryable: false,
+  },
   SERVER_UNKNOWN: {
     message: 'No server {server} in the active policy. Known: {known}.',
     retryable: false,
@@ -105,6 +109,10 @@ export const ERRORS = {
     message: 'The Temporal server did not start: {detail}',
     retryable: true,
   },
+  TEMPORAL_UNREACHABLE: {
+    message: 'The Temporal server cannot be reached: {detail}. Nothing was recorded; check TEMPORAL_ADDRESS and that the server is up.',
+    retryable: true,
+  },
   TOOL_DISABLED: {
     message: 'The tool {tool} on {server} is disabled in the active policy.',
     retryable: false,
@@ -117,9 +125,17 @@ export const ERRORS = {
     message: 'The turn {turn} exists with other content. The stored call is untouched; use a new turn id.',
     retryable: false,
   },
+  TURN_ENDED_EARLY: {
+    message: 'The turn {turn} was ended from outside: {detail}. What was sent is on record; start it again with the same content to read it.',
+    retryable: true,
+  },
   TURN_INVALID: {
     message: 'The turn cannot be started: {detail}.',
     retryable: false,
+  },
+  TURN_NO_ANSWER: {
+    message: 'The turn {turn} did not answer in 5 s: no worker holds it. It is kept; try again when a worker is up.',
+    retryable: true,
   },
   UNSTABLE: {
     message:

@@ -4,11 +4,11 @@ import { refusal, type Refusal } from '../core/errors';
 import { startChild, type Child } from './child-process';
 import { freePort } from './free-port';
 
-/** What a turn can be found by. Five of the ten keyword attributes that a SQL store has room for. */
+/** What a turn can be found by. A SQL store has room for ten keywords and three keyword lists. */
 export const SEARCH_ATTRIBUTES = {
   HoldpointState: 'Keyword',
-  HoldpointServer: 'Keyword',
-  HoldpointTool: 'Keyword',
+  HoldpointServer: 'KeywordList',
+  HoldpointTool: 'KeywordList',
   HoldpointRequester: 'Keyword',
   HoldpointApprovers: 'KeywordList',
 } as const;

@@ -4,7 +4,7 @@ import type { Activities } from '../activities';
 /** Reads and writes of the ledger and reads at the tools: safe to repeat until the ledger answers. */
 const PATIENT = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
 
-export const { openRequests, lookUpOutcome, recordOutcome, recordDecision, withdrawCall } = proxyActivities<Activities>({
+export const { openRequests, lookUpOutcome, recordOutcome, recordDecision, withdrawCall, readResultChunk } = proxyActivities<Activities>({
   startToCloseTimeout: '2m',
   retry: PATIENT,
 });

@@ -1,1 +1,2 @@
 export { agentTurn } from './agent-turn';
+export { lateDecision, readResult } from './side-jobs';

@@ -26,3 +26,22 @@ export const AGENT_TURN = 'agentTurn';
 
 /** The task queue on which turns run unless told otherwise. */
 export const TASK_QUEUE = 'holdpoint';
+
+/** The workflow type that judges a decision for a turn that has ended, so that it gets its verdict and is recorded. */
+export const LATE_DECISION = 'lateDecision';
+
+/** The workflow type that reads one chunk of a result that was too large for its turn's history. */
+export const READ_RESULT = 'readResult';
+
+/** `subject` must be the operation's requester; `offset` counts UTF-16 units of the result's JSON text. */
+export interface ReadResult {
+  readonly operationId: string;
+  readonly subject: string;
+  readonly offset: number;
+}
+
+/** `next` is the offset of the next chunk; null at the end. */
+export interface ResultChunk {
+  readonly text: string;
+  readonly next: number | null;
+}

@@ -1,4 +1,4 @@
-import { defineSearchAttributeKey, SearchAttributeType, type SearchAttributeUpdatePair } from '@temporalio/common';
+import { defineSearchAttributeKey, SearchAttributeType, type SearchAttributePair, type SearchAttributeUpdatePair } from '@temporalio/common';
 import type { ApprovalRequest } from '../core/request';
 import type { TurnInput } from '../core/turn';
 
@@ -10,7 +10,7 @@ export const TOOLS = defineSearchAttributeKey('HoldpointTool', SearchAttributeTy
 export const APPROVERS = defineSearchAttributeKey('HoldpointApprovers', SearchAttributeType.KEYWORD_LIST);
 
 /** What a turn is found by from its start; free of history events there. */
-export function startAttributes(turn: TurnInput): SearchAttributeUpdatePair[] {
+export function startAttributes(turn: TurnInput): SearchAttributePair[] {
   return [
     { key: STATE, value: 'open' },
     { key: REQUESTER, value: turn.requester.subject },

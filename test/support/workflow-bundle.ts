@@ -15,8 +15,8 @@ export async function workflowBundle(cacheDir: string): Promise<string | undefin
   if (!existsSync(workflowsPath)) return undefined;
   const path = join(cacheDir, `workflows-${await sourceDigest()}.js`);
   if (existsSync(path)) return path;
-  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('WARN') });
+  const { buildBundle } = await import('../../worker/build-bundle');
+  const code = await buildBundle();
   await mkdir(cacheDir, { recursive: true });
   await writeFile(`${path}.${process.pid}`, code);
   await rename(`${path}.${process.pid}`, path);

@@ -1,0 +1,30 @@
+import type { Client } from '@temporalio/client';
+
+/** The limit of every update and query: without one a call to a turn that no worker holds waits for ever. */
+export const CALL_LIMIT_MS = 5_000;
+
+export type Bounded<T> =
+  | { readonly kind: 'answer'; readonly value: T }
+  /** No answer in time. What was sent may still be applied later: this means unknown, never "not applied". */
+  | { readonly kind: 'noAnswer'; readonly cause: unknown };
+
+/** Runs one call to Temporal within the limit; any other failure than a missing answer is thrown. */
+export async function bounded<T>(client: Client, call: () => Promise<T>, limitMs: number = CALL_LIMIT_MS): Promise<Bounded<T>> {
+  try {
+    return { kind: 'answer', value: await client.withDeadline(Date.now() + limitMs, call) };
+  } catch (error) {
+    if (isNoAnswer(error)) return { kind: 'noAnswer', cause: error };
+    throw error;
+  }
+}
+
+/** gRPC status codes CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE. */
+const NO_ANSWER: readonly number[] = [1, 4, 8, 14];
+
+function isNoAnswer(error: unknown): boolean {
+  for (let at: unknown = error; at instanceof Error; at = at.cause) {
+    if (at.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
+    if ('code' in at && typeof at.code === 'number' && NO_ANSWER.includes(at.code)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,12 @@
+export { connect, type ConnectOptions, type Holdpoint } from './connect';
+export { HoldpointError } from './errors';
+export { pendingApproval, type PendingApproval } from './pending-approval';
+export { verifyPermit } from './permit';
+export { generateReviewerKey, publicKeyOf, signDecision } from './sign-decision';
+export type { TurnStart } from './start-turn';
+export { Turn, type TurnCallResult } from './turn';
+export type { ApprovalRequest } from '../core/request';
+export type { CallOutcome } from '../core/outcome';
+export type { Decision, Verdict, VerdictCode } from '../core/decision';
+export type { Requester } from '../core/requester';
+export type { TurnEvent, TurnSnapshot } from '../core/turn-view';

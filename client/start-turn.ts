@@ -1,0 +1,92 @@
+import { WithStartWorkflowOperation, WorkflowExecutionAlreadyStartedError, type Client, type WorkflowStartOptions } from '@temporalio/client';
+import { canonicalJson, checkJsonValue, type JsonValue } from '../core/json';
+import type { Requester } from '../core/requester';
+import { turnDigest, turnWorkflowId, type ProposedCall, type TurnInput } from '../core/turn';
+import { parseTurn } from '../core/turn-schema';
+import type { TurnResult, TurnSnapshot } from '../core/turn-view';
+import { AGENT_TURN, openedUpdate } from '../workflows/messages';
+import { startAttributes } from '../workflows/search-attributes';
+import { bounded } from './bounded';
+import { holdpointError, HoldpointError } from './errors';
+
+/** A turn as a runtime proposes it; `requester.chain` may be left out where the agent acts for the person directly. */
+export interface TurnStart {
+  readonly id: string;
+  readonly requester: Omit<Requester, 'chain'> & { readonly chain?: readonly string[] };
+  readonly calls: readonly (Omit<ProposedCall, 'arguments'> & { readonly arguments: unknown })[];
+}
+
+/** Temporal refuses a start over 2 MB; the rest of the message needs some of it. */
+const TURN_BYTES = 1_900_000;
+
+type Options = WorkflowStartOptions & { workflowIdConflictPolicy: 'USE_EXISTING' };
+
+/**
+ * Starts a turn, or attaches to it: the same id with the same content is the same turn, with other content the error
+ * TURN_CONFLICT. Answers once every call is on record; null where no worker answered in time, and then the
+ * turn is started all the same and goes on when one is up.
+ */
+export async function startTurn(client: Client, start: TurnStart, taskQueue: string): Promise<TurnSnapshot | null> {
+  const turn = inputOf(start);
+  const options: Options = {
+    workflowId: turnWorkflowId(turn.requester.subject, turn.turnId),
+    taskQueue,
+    args: [turn],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    typedSearchAttributes: startAttributes(turn),
+    staticSummary: summaryOf(turn),
+  };
+  try {
+    return await open(client, turn, options);
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    return attach(client, turn, options);
+  }
+}
+
+function inputOf(start: TurnStart): TurnInput {
+  const { subject, agent, chain = [] } = start.requester;
+  const parsed = parseTurn({ v: 1, turnId: start.id, requester: { subject, agent, chain }, calls: start.calls });
+  if (!parsed.ok) throw new HoldpointError(parsed.refusal.code, parsed.refusal.detail);
+  const calls = parsed.turn.calls.map((call) => {
+    const checked = checkJsonValue(call.arguments, { maxBytes: TURN_BYTES });
+    if (!checked.ok) throw holdpointError('TURN_INVALID', { detail: `call ${call.id}: ${checked.detail}` });
+    return { ...call, arguments: checked.value as ProposedCall['arguments'] };
+  });
+  const turn = { ...parsed.turn, calls };
+  const bytes = Buffer.byteLength(canonicalJson(turn as unknown as JsonValue));
+  if (bytes > TURN_BYTES) throw holdpointError('TURN_INVALID', { detail: `${bytes} bytes, a turn has at most ${TURN_BYTES}` });
+  return turn;
+}
+
+async function open(client: Client, turn: TurnInput, options: Options): Promise<TurnSnapshot | null> {
+  const startWorkflowOperation = new WithStartWorkflowOperation(AGENT_TURN, options);
+  // Its own rejection repeats that of the update.
+  startWorkflowOperation.workflowHandle().catch(() => undefined);
+  const answer = await bounded(client, () => client.workflow.executeUpdateWithStart(openedUpdate, { startWorkflowOperation }));
+  if (answer.kind === 'answer') return matching(turn, answer.value);
+  const started = await bounded(client, () => client.workflow.start(AGENT_TURN, options));
+  if (started.kind === 'answer') return null;
+  throw holdpointError('TEMPORAL_UNREACHABLE', { detail: String(started.cause) }, started.cause);
+}
+
+function matching<T extends { readonly contentDigest: string }>(turn: TurnInput, found: T): T {
+  if (found.contentDigest === turnDigest(turn)) return found;
+  throw holdpointError('TURN_CONFLICT', { turn: turn.turnId });
+}
+
+/** A turn that has ended keeps its results. One that was cut off, or whose outcome was unknown, reads its rows again. */
+async function attach(client: Client, turn: TurnInput, options: Options): Promise<TurnSnapshot | null> {
+  const handle = client.workflow.getHandle(options.workflowId);
+  const result = await handle.result().catch(() => null);
+  const ended = result === null ? null : matching(turn, result as TurnResult);
+  const settled = ended?.results.every((result) => result.end.outcome !== 'unknown') ?? false;
+  if (settled) return null;
+  return open(client, turn, { ...options, workflowIdReusePolicy: 'ALLOW_DUPLICATE' });
+}
+
+function summaryOf(turn: TurnInput): string {
+  const calls = turn.calls.map((call) => `${call.server}/${call.tool}`).join(', ');
+  return `${turn.requester.subject}: ${calls}`.replace(/[^\x20-\x7e]/g, '?').slice(0, 200);
+}

@@ -1,0 +1,25 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+
+/** Where the build leaves the workflow code that workers load. */
+export const BUNDLE_PATH = join(__dirname, '../workflow-bundle.js');
+
+/** The workflow code of this build, with the tolerant payload converter in it. */
+export async function buildBundle(): Promise<string> {
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: require.resolve('../workflows'),
+    payloadConverterPath: require.resolve('../workflows/payload-converter'),
+    logger: new DefaultLogger('WARN'),
+  });
+  return code;
+}
+
+if (require.main === module) {
+  buildBundle()
+    .then((code) => writeFile(BUNDLE_PATH, code))
+    .catch((error: unknown) => {
+      process.stderr.write(`${String(error)}\n`);
+      process.exitCode = 1;
+    });
+}
