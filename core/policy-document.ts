@@ -17,7 +17,8 @@ const SYNTAX_HINTS: Readonly<Record<string, string>> = {
  */
 export function readPolicyDocument(text: string): PolicyTree {
   const bytes = new TextEncoder().encode(text).length;
-  if (bytes > POLICY_LIMITS.fileBytes) return tooLarge(START, `the file has ${bytes} bytes, the limit is ${POLICY_LIMITS.fileBytes}`);
+  if (bytes > POLICY_LIMITS.fileBytes)
+    return tooLarge(START, `the file has ${bytes} bytes, the limit is ${POLICY_LIMITS.fileBytes}`);
   const lines = new LineCounter();
   const placeAt = (offset: number): Place => {
     const { line, col } = lines.linePos(offset);

@@ -80,7 +80,9 @@ export const caption = matching(/^[^\p{Cc}\p{Cf}]{1,500}$/u, 'must be 1 to 500 v
 export const pointer = text(judgePointer);
 
 /** A pointer to one thing inside: not the whole value. */
-export const innerPointer = text((value) => (value === '' ? { message: 'must point at one field' } : judgePointer(value)));
+export const innerPointer = text((value) =>
+  value === '' ? { message: 'must point at one field' } : judgePointer(value),
+);
 
 function judgePointer(value: string): Complaint | null {
   const parsed = parseJsonPointer(value);

@@ -33,7 +33,9 @@ const APPROVING = /^(allow|approve|accept|grant|permit|run|execute)/i;
 /** The mistakes of one value in words. A key that is only misspelt is not reported as missing too. */
 export function faultsOfIssues(issues: readonly Issue[], spot: ReadSpot): PolicyFault[] {
   const faults = issues.flatMap((issue) => faultsOf(issue, spot));
-  const meant = new Set(faults.map(({ hint, path }) => (hint === null ? '' : `${pathText(path.slice(0, -1))} ${hint}`)));
+  const meant = new Set(
+    faults.map(({ hint, path }) => (hint === null ? '' : `${pathText(path.slice(0, -1))} ${hint}`)),
+  );
   return faults.filter(({ code, path }) => {
     const parent = pathText(path.slice(0, -1));
     return code !== 'POLICY_MISSING_KEY' || !meant.has(`${parent} ${didYouMean(String(path.at(-1)))}`);
@@ -44,7 +46,10 @@ function faultsOf(issue: Issue, { value, path }: ReadSpot): PolicyFault[] {
   const inner = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));
   const at = [...path, ...inner];
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, at, issue.message.split(' ')));
-  const target = atPointer(value, inner.map((step) => `/${String(step).replace(/~/g, '~0').replace(/\//g, '~1')}`).join(''));
+  const target = atPointer(
+    value,
+    inner.map((step) => `/${String(step).replace(/~/g, '~0').replace(/\//g, '~1')}`).join(''),
+  );
   if (!target.found) return [missingKey(at)];
   if (issue.code === 'invalid_key') return issue.issues.map((keyIssue) => badKey(keyIssue, at));
   return [{ ...badValue(issue, at, target.value), path: at, at: 'value' }];
@@ -69,7 +74,8 @@ export function didYouMean(name: string): string {
 function missingKey(path: PolicyPath): PolicyFault {
   const key = String(path.at(-1));
   const parent = path.slice(0, -1);
-  const hint = parent.length === 0 ? `Write it even if it is empty: "${key}: ${key === 'servers' ? '{}' : '[]'}".` : null;
+  const hint =
+    parent.length === 0 ? `Write it even if it is empty: "${key}: ${key === 'servers' ? '{}' : '[]'}".` : null;
   return { code: 'POLICY_MISSING_KEY', path, at: 'key', message: `${pathText(parent)} has no ${quoted(key)}`, hint };
 }
 

@@ -92,7 +92,10 @@ const window = shape({
   total: z.record(materialName, z.number().positive()).default({}),
 }).transform((given, context): Validity => {
   if (given.uses === undefined && given.minutes === undefined) {
-    return complain(context, { message: 'must have "uses" or "minutes" (or both)', hint: 'Or write "validity: once".' });
+    return complain(context, {
+      message: 'must have "uses" or "minutes" (or both)',
+      hint: 'Or write "validity: once".',
+    });
   }
   return { kind: 'window', uses: given.uses ?? null, durationMs: given.minutes ?? null, total: given.total };
 });

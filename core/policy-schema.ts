@@ -14,7 +14,9 @@ const publicKey = text((value) =>
 /** One entry of `people`, without its name. */
 export const personSchema = shape({
   groups: z.array(personName).default([]),
-  key: choose<string[]>((value) => (Array.isArray(value) ? z.array(publicKey) : publicKey.transform((key) => [key]))).optional(),
+  key: choose<string[]>((value) =>
+    Array.isArray(value) ? z.array(publicKey) : publicKey.transform((key) => [key]),
+  ).optional(),
   subjects: z.array(subjectName).optional(),
 });
 

@@ -27,7 +27,10 @@ export const operationUrl = text((value) => {
   const example = value.replaceAll('{operationId}', 'op_0');
   const complaint = judgeUrl(example);
   if (complaint !== null || example !== value) return complaint;
-  return { message: 'must hold {operationId}', hint: 'Without the id the look-up cannot tell one operation from another.' };
+  return {
+    message: 'must hold {operationId}',
+    hint: 'Without the id the look-up cannot tell one operation from another.',
+  };
 });
 
 /** What is wrong with the value of a header or of an environment variable, beyond its text. */

@@ -77,7 +77,12 @@ const outcome = shape({
 /** One entry of `servers.<server>.tools`, without its name. */
 export const toolSchema = shape({
   enabled: z.boolean().default(true),
-  arguments: z.record(argumentName, fillOperationId.transform(() => ({ kind: 'operationId' as const }))).default({}),
+  arguments: z
+    .record(
+      argumentName,
+      fillOperationId.transform(() => ({ kind: 'operationId' as const })),
+    )
+    .default({}),
   material: z.record(materialName, materialSpec).default({}),
   version: shape({ ...readFields, read: pointer }).optional(),
   preview: shape({ ...readFields, show: z.enum(['diff', 'text', 'json']).default('text') }).optional(),

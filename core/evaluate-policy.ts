@@ -1,0 +1,89 @@
+import { isDestructive } from './destructive';
+import type { Refusal } from './errors';
+import type { Ask, CallFacts, Step } from './evaluation';
+import { readMaterial } from './material';
+import type { BindMode, Policy, Rule, RuleScope } from './policy';
+import { accessRefusal } from './policy-access';
+import { conditionsHold } from './policy-conditions';
+import { DEFAULT_DEADLINE } from './policy-limits';
+import { strictestBind, strictestValidity } from './strictest';
+import { unreachable } from './unreachable';
+
+export { isDestructive, readMaterial };
+
+/** What a policy says of a call: refused whatever anybody approves, or granted, with or without a question first. */
+export type PolicyVerdict =
+  { readonly access: 'granted'; readonly ask: Ask | null } | ({ readonly access: 'refused' } & Refusal);
+
+const PRECEDENCE: Readonly<Record<RuleScope['kind'], number>> = { tools: 0, destructive: 1, all: 2 };
+
+/**
+ * Judges a call by a policy: access first, then the rules. Of the rules that match, a named one before `destructive`
+ * before `all`, and the first in the file among equals, decides who is asked and until when; the strictest validity and
+ * binding of all of them apply. A condition on a missing value asks.
+ * @param confirm the runtime's own question to the requester's human; it can only add a question.
+ */
+export function evaluate(policy: Policy, facts: CallFacts, confirm: boolean): PolicyVerdict {
+  const refused = accessRefusal(policy, facts);
+  if (refused !== null) return { access: 'refused', ...refused };
+  const matched = matchingRules(policy, facts);
+  const steps: readonly Step[] = confirm ? [{ kind: 'confirm', subject: facts.requester.subject }] : [];
+  const [deciding] = matched;
+  if (deciding !== undefined) return { access: 'granted', ask: askOf(deciding, matched, { steps, facts }) };
+  return { access: 'granted', ask: confirm ? confirmOnly(steps) : null };
+}
+
+function matchingRules(policy: Policy, facts: CallFacts): readonly Rule[] {
+  return policy.rules
+    .filter((rule) => rule.server === facts.server && inScope(policy, rule.scope, facts))
+    .filter((rule) => conditionsHold(rule.when, facts.material) !== 'no')
+    .sort((a, b) => PRECEDENCE[a.scope.kind] - PRECEDENCE[b.scope.kind]);
+}
+
+function inScope(policy: Policy, scope: RuleScope, facts: CallFacts): boolean {
+  switch (scope.kind) {
+    case 'tools':
+      return scope.tools.includes(facts.tool);
+    case 'destructive':
+      return isDestructive(policy, facts);
+    case 'all':
+      return true;
+    default:
+      return unreachable(scope);
+  }
+}
+
+type Asking = { readonly steps: readonly Step[]; readonly facts: CallFacts };
+
+function askOf(deciding: Rule, matched: readonly Rule[], { steps, facts }: Asking): Ask {
+  const { id, version, approvers, selfApproval, escalate, deadline, emergency } = deciding;
+  return {
+    rule: { id, version },
+    matched: matched.map((rule) => ({ id: rule.id, version: rule.version, scope: rule.scope.kind })),
+    steps: [...steps, { kind: 'rule', approvers, selfApproval }],
+    bind: bindingOf(matched, facts),
+    validity: strictestValidity(matched.map((rule) => rule.validity)),
+    escalate,
+    deadline,
+    emergency,
+  };
+}
+
+/** Where the material fields are to be bound and the call's tool declares none, every argument is: never nothing. */
+function bindingOf(matched: readonly Rule[], { material }: CallFacts): BindMode {
+  const bind = strictestBind(matched.map((rule) => rule.bind));
+  return bind === 'material' && !material.some((field) => field.from === 'arguments') ? 'arguments' : bind;
+}
+
+function confirmOnly(steps: readonly Step[]): Ask {
+  return {
+    rule: null,
+    matched: [],
+    steps,
+    bind: 'arguments',
+    validity: { kind: 'once' },
+    escalate: [],
+    deadline: DEFAULT_DEADLINE,
+    emergency: false,
+  };
+}
