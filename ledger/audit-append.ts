@@ -1,25 +1,15 @@
-import { sql, type Insertable } from 'kysely';
-import { AUDIT_CHAIN, chainHash, contentDigest, type NewFact } from './audit-record';
-import { cloudEventJson } from './cloud-event';
+import { sql } from 'kysely';
+import { AUDIT_CHAIN, chainHash, contentDigest } from './audit-record';
 import { LedgerError } from './ledger-error';
-import type { OutboxTable } from './schema';
-import type { OutboxEvent } from './transaction';
-import type { OpenTransaction, WriterPort } from './writer';
+import type { WriterPort } from './writer';
 
-interface AppendOptions {
-  /** A name for messages. */
-  readonly ledger: string;
-  /** The `source` of events. */
-  readonly source: string;
-}
-
-/** Writes the facts and events of a transaction, one statement each; the head is moved last. */
-export function sqliteAppend({ ledger, source }: AppendOptions): WriterPort['append'] {
+/** Writes the facts and events of a transaction, one statement each; the head is moved last. `ledger` is a name for messages. */
+export function sqliteAppend(ledger: string): WriterPort['append'] {
   return async ({ db, nowMs }, { facts, events }) => {
     const head = await db.selectFrom('audit_heads').selectAll().where('chain', '=', AUDIT_CHAIN).executeTakeFirst();
     if (head === undefined) throw headMissing(ledger);
     if (events.length > 0) {
-      const rows = events.map((event) => outboxRow(event, source, nowMs));
+      const rows = events.map(({ id, type, body }) => ({ event_id: id, type, body, created_at: nowMs }));
       await db
         .insertInto('outbox')
         .values(rows)
@@ -48,29 +38,19 @@ export function sqliteAppend({ ledger, source }: AppendOptions): WriterPort['app
 }
 
 /** The same in one round trip: the function of the migration locks the head, then hashes and inserts. */
-export function postgresAppend({ ledger, source }: AppendOptions): WriterPort['append'] {
+export function postgresAppend(ledger: string): WriterPort['append'] {
   return async ({ db, nowMs }, { facts, events }) => {
-    const rows = events.map((event) => outboxRow(event, source, nowMs));
     const { rows: answers } = await sql<{ readonly seq: number | null }>`select ledger_append(
       ${AUDIT_CHAIN}, ${nowMs}::bigint,
       ${facts.map(({ kind }) => kind)}::text[],
       ${facts.map(({ operationId }) => operationId)}::text[],
       ${facts.map(({ body }) => body)}::text[],
-      ${facts.map((fact: NewFact) => contentDigest(nowMs, fact))}::text[],
-      ${rows.map((row) => row.event_id)}::text[],
-      ${rows.map((row) => row.type)}::text[],
-      ${rows.map((row) => row.body)}::text[]
+      ${facts.map((fact) => contentDigest(nowMs, fact))}::text[],
+      ${events.map(({ id }) => id)}::text[],
+      ${events.map(({ type }) => type)}::text[],
+      ${events.map(({ body }) => body)}::text[]
     ) as seq`.execute(db);
     if (typeof answers[0]?.seq !== 'number') throw headMissing(ledger);
-  };
-}
-
-function outboxRow(event: OutboxEvent, source: string, timeMs: OpenTransaction['nowMs']): Insertable<OutboxTable> {
-  return {
-    event_id: event.id,
-    type: event.type,
-    body: cloudEventJson({ ...event, source, timeMs }),
-    created_at: timeMs,
   };
 }
 

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** The ledger has one chain, so that its `seq` is the order of commits. */
 export const AUDIT_CHAIN = 'main';
@@ -20,6 +20,12 @@ export interface AuditRecord extends NewFact {
   readonly hash: string;
 }
 
+/** Where the chain ends. */
+export interface AuditHead {
+  readonly seq: number;
+  readonly hash: string;
+}
+
 /** Digest of what a record says. Its place is not part of it, so both stores can compute it before they have one. */
 export function contentDigest(at: number, { kind, operationId, body }: NewFact): string {
   return sha256(JSON.stringify(['holdpoint/audit/1', at, kind, operationId, body]));
@@ -31,5 +37,5 @@ export function chainHash({ prevHash, seq, digest }: { prevHash: string; seq: nu
 }
 
 function sha256(text: string): string {
-  return createHash('sha256').update(text, 'utf8').digest('hex');
+  return hash('sha256', text, 'hex');
 }

@@ -51,11 +51,12 @@ export async function openPostgresStore({ url, log, clock }: PostgresStoreOption
     const writer = createWriter({
       kind: 'postgres',
       ledger,
+      source: `urn:uuid:${epoch}`,
       begin: async () => {
         const transaction = await write.startTransaction().execute();
         return { db: transaction, nowMs: clock?.() ?? writing.beganAtMs };
       },
-      append: postgresAppend({ ledger, source: `urn:uuid:${epoch}` }),
+      append: postgresAppend(ledger),
     });
     log.info({ ledger }, 'ledger opened');
     return {

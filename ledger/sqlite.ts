@@ -47,8 +47,9 @@ export async function openSqliteStore({ path, log, clock = Date.now, maxPages }:
     const writer = createWriter({
       kind: 'sqlite',
       ledger,
+      source: `urn:uuid:${epoch}`,
       begin: async () => ({ db: await writing.startTransaction().execute(), nowMs: clock() }),
-      append: sqliteAppend({ ledger, source: `urn:uuid:${epoch}` }),
+      append: sqliteAppend(ledger),
     });
     log.info({ ledger, engine: engine.name, version: engine.version }, 'ledger opened');
     return {

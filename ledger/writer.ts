@@ -2,14 +2,22 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { CompiledQuery, type ControlledTransaction } from 'kysely';
 import { canonicalJson } from '../core/json';
 import type { NewFact } from './audit-record';
+import { cloudEventJson } from './cloud-event';
 import { LedgerError, reasonOf } from './ledger-error';
 import type { Database } from './schema';
-import type { Command, OutboxEvent, Store, Tx } from './transaction';
+import type { Command, Store, Tx } from './transaction';
+
+/** An event before it has its place; `body` is the canonical JSON of a CloudEvent. */
+export interface NewEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly body: string;
+}
 
 /** What commands of one transaction left to be written, in their order. */
 export interface Collected {
   readonly facts: NewFact[];
-  readonly events: OutboxEvent[];
+  readonly events: NewEvent[];
 }
 
 export interface OpenTransaction {
@@ -22,6 +30,8 @@ export interface WriterPort {
   readonly kind: Store['kind'];
   /** A name for messages. */
   readonly ledger: string;
+  /** The `source` of events. */
+  readonly source: string;
   begin(): Promise<OpenTransaction>;
   /** Writes facts and events. It takes the lock of the audit head, so nothing but COMMIT comes after it. */
   append(transaction: OpenTransaction, collected: Collected): Promise<void>;
@@ -212,11 +222,15 @@ function collectingTx(port: WriterPort, { db, nowMs }: OpenTransaction, own: Col
     kind: port.kind,
     db,
     nowMs,
-    // Canonical here, so that a body without a canonical form fails its own command and not the batch.
+    // Spelt out here, so that what has no canonical form fails its own command and not the batch.
     fact: ({ kind, operationId, body }) => own.facts.push({ kind, operationId, body: canonicalJson(body) }),
     emit: (event) => {
       if (!EVENT_ID.test(event.id)) throw new TypeError(`An event id matches ${EVENT_ID.source}, unlike ${event.id}`);
-      own.events.push(event);
+      own.events.push({
+        id: event.id,
+        type: event.type,
+        body: cloudEventJson({ ...event, source: port.source, timeMs: nowMs }),
+      });
     },
   };
 }

@@ -1,0 +1,101 @@
+import type { KeyObject } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { AuditCheck, type AuditProblem } from './audit-check';
+import { readAudit, readCheckpoints, readHead } from './audit-read';
+import type { AuditHead } from './audit-record';
+import { checkCheckpoint, type Checkpoint } from './checkpoint';
+import type { Store } from './transaction';
+
+const PAGE = 1_000;
+
+export interface VerifyOptions {
+  /** Keys whose checkpoints count. */
+  readonly publicKeys: readonly KeyObject[];
+  /** Checkpoints that were kept elsewhere. Only they find a cut end with a repaired head, or a chain hashed anew. */
+  readonly checkpoints?: readonly Checkpoint[];
+  /** Told now and then how many records were read. */
+  readonly onProgress?: (records: number) => void;
+}
+
+export interface AuditReport {
+  readonly ok: boolean;
+  readonly records: number;
+  readonly last: AuditHead;
+  /** In order of place, 100 at most. */
+  readonly problems: readonly AuditProblem[];
+  /** How many signatures were right, and how many stored checkpoints have a key that was not given. */
+  readonly checkpoints: { readonly signed: number; readonly keyUnknown: number };
+}
+
+/** Reads the whole audit chain of a ledger and says what is wrong with it, and where. Others may write meanwhile. */
+export async function verifyAudit(store: Store, options: VerifyOptions): Promise<AuditReport> {
+  const stored = await readCheckpoints(store.db);
+  const judged = judgeCheckpoints(stored, options);
+  const check = new AuditCheck(judged.signed);
+  // A record and the head that names it are committed at once: so the head is read after the records, until no record
+  // has come in between.
+  let head = await readPages(store, check, options);
+  while (head !== null && head.seq > check.last.seq) {
+    const before = check.last.seq;
+    head = await readPages(store, check, options);
+    if (check.last.seq === before) break;
+  }
+  return auditReport(check, { head, judged });
+}
+
+async function readPages(store: Store, check: AuditCheck, { onProgress }: VerifyOptions): Promise<AuditHead | null> {
+  for (;;) {
+    const page = await readAudit(store.db, { after: check.last.seq, limit: PAGE });
+    for (const record of page) check.accept(record);
+    onProgress?.(check.records);
+    if (page.length < PAGE) return readHead(store.db);
+    await nextTurn();
+  }
+}
+
+export interface JudgedCheckpoints {
+  readonly signed: readonly Checkpoint[];
+  readonly keyUnknown: number;
+  readonly problems: readonly AuditProblem[];
+}
+
+/** Checkpoints that count. Stored ones may be signed with a key that is not asked for; given ones have to be checkable. */
+export function judgeCheckpoints(
+  stored: readonly Checkpoint[],
+  { checkpoints = [], publicKeys }: VerifyOptions,
+): JudgedCheckpoints {
+  const signed: Checkpoint[] = [];
+  const problems: AuditProblem[] = [];
+  let keyUnknown = 0;
+  for (const checkpoint of [...stored, ...checkpoints]) {
+    const { seq, keyId } = checkpoint;
+    const check = checkCheckpoint(checkpoint, publicKeys);
+    if (check === 'valid') signed.push(checkpoint);
+    else if (check === 'forged') {
+      problems.push({
+        seq,
+        what: 'checkpoint',
+        detail: `the checkpoint of record ${seq} is not signed by key ${keyId}`,
+      });
+    } else if (stored.includes(checkpoint)) keyUnknown += 1;
+    else
+      problems.push({ seq, what: 'checkpoint', detail: `no public key ${keyId} for the checkpoint of record ${seq}` });
+  }
+  return { signed, keyUnknown, problems };
+}
+
+/** What a check found, with what the signatures of its checkpoints said. */
+export function auditReport(
+  check: AuditCheck,
+  { head, judged }: { readonly head: AuditHead | null; readonly judged: JudgedCheckpoints },
+): AuditReport {
+  for (const problem of judged.problems) check.report(problem);
+  const problems = check.finish(head);
+  return {
+    ok: problems.length === 0,
+    records: check.records,
+    last: check.last,
+    problems,
+    checkpoints: { signed: judged.signed.length, keyUnknown: judged.keyUnknown },
+  };
+}
