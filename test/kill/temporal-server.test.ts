@@ -45,8 +45,8 @@ describe('the development server', () => {
     // 2 is Keyword and 7 is KeywordList in the API's IndexedValueType.
     expect(known.customAttributes).toMatchObject({
       HoldpointState: 2,
-      HoldpointServer: 2,
-      HoldpointTool: 2,
+      HoldpointServer: 7,
+      HoldpointTool: 7,
       HoldpointRequester: 2,
       HoldpointApprovers: 7,
     });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { buildBundle } from '../../worker/build-bundle';
 
 const ROOT = join(__dirname, '../..');
 const KEPT_MS = 24 * 3_600_000;
@@ -15,7 +16,6 @@ export async function workflowBundle(cacheDir: string): Promise<string | undefin
   if (!existsSync(workflowsPath)) return undefined;
   const path = join(cacheDir, `workflows-${await sourceDigest()}.js`);
   if (existsSync(path)) return path;
-  const { buildBundle } = await import('../../worker/build-bundle');
   const code = await buildBundle();
   await mkdir(cacheDir, { recursive: true });
   await writeFile(`${path}.${process.pid}`, code);
