@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TURN_LIMITS } from '../core/turn';
+import { isJsonArray } from '../core/json';
 import type { JsonObject } from '../core/json';
 import { readEvents } from './event-stream';
 import { exchange, readBody } from './http-exchange';
@@ -50,7 +51,7 @@ class HttpConnection implements RpcConnection {
       const reason = limit.reason();
       if (reason === undefined || reply.kind !== 'lost') return reply;
       if (method !== 'initialize') void this.send(cancelled(id, reason));
-      return { kind: 'lost', detail: reason, timedOut: true };
+      return lost(reason, true);
     } finally {
       limit.release();
     }
@@ -171,7 +172,7 @@ function replyInBody(body: Awaited<ReturnType<typeof readBody>>, id: number, sta
   if (!body.ok) return lost(body.detail);
   const value = parseJson(body.text);
   if (value === undefined) return lost('the answer is not JSON');
-  for (const item of Array.isArray(value) ? value : [value]) {
+  for (const item of isJsonArray(value) ? value : [value]) {
     const message = readRpcMessage(item, status);
     const reply = message.kind === 'reply' ? ownReply(message, id) : undefined;
     if (reply !== undefined) return reply;

@@ -40,6 +40,11 @@ export type RpcMessage =
   | { readonly kind: 'request'; readonly id: string | number; readonly method: string }
   | { readonly kind: 'other' };
 
+// A type and not an interface, so that it is a JSON object too.
+export type RpcAnswer =
+  | { jsonrpc: '2.0'; id: string | number; result: Record<string, never> }
+  | { jsonrpc: '2.0'; id: string | number; error: { code: number; message: string } };
+
 export const RPC_ERROR = {
   parse: -32700,
   invalidRequest: -32600,
@@ -88,15 +93,15 @@ function readReply(message: JsonObject, httpStatus: number | null): RpcReply {
  * What is answered to a server that asks its client for something. Only a ping is served: whatever else it asks
  * (sampling, elicitation, roots) would bring what nobody approved into an approved call.
  */
-export function answerToServer(request: { readonly id: string | number; readonly method: string }): JsonObject {
-  if (request.method === 'ping') return { jsonrpc: '2.0', id: request.id, result: {} };
-  const error = { code: RPC_ERROR.methodNotFound, message: `This client does not serve ${request.method}` };
-  return { jsonrpc: '2.0', id: request.id, error };
+export function answerToServer({ id, method }: RpcMessage & { readonly kind: 'request' }): RpcAnswer {
+  if (method === 'ping') return { jsonrpc: '2.0', id, result: {} };
+  const error = { code: RPC_ERROR.methodNotFound, message: `This client does not serve ${method}` };
+  return { jsonrpc: '2.0', id, error };
 }
 
 /** A reply for a request whose answer cannot be had any more. */
-export function lost(detail: string): RpcReply {
-  return { kind: 'lost', detail, timedOut: false };
+export function lost(detail: string, timedOut = false): RpcReply {
+  return { kind: 'lost', detail, timedOut };
 }
 
 /** Tells whether a reply's id is the one that was sent; some servers send a number back as text. */

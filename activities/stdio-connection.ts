@@ -63,7 +63,7 @@ class StdioConnection implements RpcConnection {
     try {
       return await new Promise((resolve) => {
         this.pending.set(id, resolve);
-        limit.signal.addEventListener('abort', () => resolve({ ...lost(limit.reason() ?? 'ended'), timedOut: true }));
+        limit.signal.addEventListener('abort', () => resolve(lost(limit.reason() ?? 'ended', true)));
         if (limit.signal.aborted) resolve({ kind: 'notDispatched', detail: limit.reason() ?? 'ended' });
         else this.write({ jsonrpc: '2.0', id, method, params: { ...params } });
       });

@@ -1,0 +1,117 @@
+import { canonicalJson } from '../core/json';
+import type { JsonObject } from '../core/json';
+import type { Log } from '../ledger/log';
+import type { McpSession } from './mcp-session';
+import { judgeReply } from './tool-answer';
+import type { ToolAnswer } from './tool-answer';
+import { readToolPage } from './tool-listing';
+import type { ToolDefinition } from './tool-listing';
+
+export type { ToolAnswer, ToolDefinition };
+
+export type ToolListing =
+  | { readonly ok: true; readonly tools: ReadonlyMap<string, ToolDefinition> }
+  | { readonly ok: false; readonly detail: string };
+
+export interface ToolCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
+  /** Goes into the call's `_meta`. */
+  readonly meta?: JsonObject | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** True for a tool that only reads: then it is asked again where the connection was lost. */
+  readonly read?: boolean;
+}
+
+/** A tool server of the policy, as Holdpoint uses it. */
+export interface ToolServer {
+  /** Every tool of every page, asked anew each time: what was approved is compared with what is listed now. */
+  listTools(signal?: AbortSignal): Promise<ToolListing>;
+  /** Sends one call, once. */
+  callTool(call: ToolCall): Promise<ToolAnswer>;
+  close(): Promise<void>;
+}
+
+const LIST_TIMEOUT_MS = 10_000;
+const MAX_TOOLS = 10_000;
+
+export type ToolServerLog = Pick<Log, 'warn'>;
+
+export function createToolServer(name: string, session: McpSession, log: ToolServerLog): ToolServer {
+  return new SessionToolServer(name, session, log);
+}
+
+class SessionToolServer implements ToolServer {
+  private readonly name: string;
+  private readonly session: McpSession;
+  private readonly log: ToolServerLog;
+  private tools: ReadonlyMap<string, ToolDefinition> | undefined;
+
+  constructor(name: string, session: McpSession, log: ToolServerLog) {
+    this.name = name;
+    this.session = session;
+    this.log = log;
+  }
+
+  async listTools(signal?: AbortSignal): Promise<ToolListing> {
+    const listing = await this.listPages(signal);
+    if (listing.ok) this.tools = listing.tools;
+    return listing;
+  }
+
+  async callTool({ name, arguments: args, meta, timeoutMs, signal, read = false }: ToolCall): Promise<ToolAnswer> {
+    const params = { name, arguments: args, ...(meta !== undefined && { _meta: meta }) };
+    const reply = await this.session.request({ method: 'tools/call', params, timeoutMs, signal, repeatable: read });
+    // A tool that was never listed may have an output schema as well.
+    const listed = this.tools?.get(name);
+    return judgeReply(reply, { hasOutputSchema: listed === undefined || listed.raw['outputSchema'] !== undefined });
+  }
+
+  close(): Promise<void> {
+    return this.session.close();
+  }
+
+  private async listPages(signal: AbortSignal | undefined): Promise<ToolListing> {
+    const tools = new Map<string, ToolDefinition>();
+    const cursors = new Set<string>();
+    let cursor: string | undefined;
+    do {
+      const page = await this.page(cursor, signal);
+      if (!page.ok) return page;
+      if (page.unusable > 0) this.log.warn({ server: this.name, tools: page.unusable }, 'toolServer.unusableTools');
+      const fault = addTools(tools, page.tools);
+      if (fault !== undefined) return { ok: false, detail: fault };
+      cursor = page.nextCursor;
+      if (cursor !== undefined && cursors.has(cursor)) return { ok: false, detail: 'its list of tools never ends' };
+      if (cursor !== undefined) cursors.add(cursor);
+    } while (cursor !== undefined);
+    return { ok: true, tools };
+  }
+
+  private async page(cursor: string | undefined, signal: AbortSignal | undefined) {
+    const params = cursor === undefined ? {} : { cursor };
+    const request = { method: 'tools/list', params, timeoutMs: LIST_TIMEOUT_MS, signal, repeatable: true };
+    const reply = await this.session.request(request);
+    if (reply.kind === 'error') return failed(`it answered tools/list with error ${reply.code}: ${reply.message}`);
+    if (reply.kind !== 'result') return failed(reply.detail);
+    const page = readToolPage(reply.result);
+    return page === undefined ? failed('its list of tools has not the form of one') : { ok: true as const, ...page };
+  }
+}
+
+function failed(detail: string): { readonly ok: false; readonly detail: string } {
+  return { ok: false, detail };
+}
+
+/** Two definitions under one name leave open which of them was approved, so such a list is refused. */
+function addTools(tools: Map<string, ToolDefinition>, page: readonly ToolDefinition[]): string | undefined {
+  for (const tool of page) {
+    const known = tools.get(tool.name);
+    if (known !== undefined && canonicalJson(known.raw) !== canonicalJson(tool.raw)) {
+      return `it lists two different tools named ${tool.name}`;
+    }
+    tools.set(tool.name, tool);
+  }
+  return tools.size > MAX_TOOLS ? `it lists more than ${MAX_TOOLS} tools` : undefined;
+}
