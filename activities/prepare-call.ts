@@ -1,7 +1,8 @@
 import { bindingDigest, digestOf, keyedToken, operationId, toolDefinitionDigest } from '../core/digest';
 import { refusal, type Refusal } from '../core/errors';
 import type { Ask, MaterialField } from '../core/evaluation';
-import { evaluate, readMaterial } from '../core/evaluate-policy';
+import { evaluate } from '../core/evaluate-policy';
+import { amountOf, readMaterial } from '../core/material';
 import { atPointer, canonicalJson, type JsonObject, type JsonValue } from '../core/json';
 import type { BindMode, ServerEntry, ToolEntry } from '../core/policy';
 import type { ProposedCall, TurnInput } from '../core/turn';
@@ -155,19 +156,20 @@ function ready(deps: Dependencies, judging: Judging, fresh: Fresh): ReadyCall {
       tool: call.tool,
       toolDigest,
       bind,
-      bound: boundBy(bind, call, fresh.material),
+      bound: boundBy(bind, call, entry),
       resourceVersion: fresh.resourceVersion,
     }),
-    similarDigest: digestOf(['holdpoint/similar/1', call.server, call.tool, boundBy('material', call, fresh.material)]),
+    similarDigest: digestOf(['holdpoint/similar/1', call.server, call.tool, boundBy('material', call, entry)]),
   };
 }
 
 /** The arguments that an approval binds. What is read from the state is a condition, not part of what was approved. */
-function boundBy(bind: BindMode, call: ProposedCall, material: readonly MaterialField[]): JsonValue {
+function boundBy(bind: BindMode, call: ProposedCall, entry: ToolEntry): JsonValue {
   if (bind === 'tool') return null;
   if (bind === 'arguments') return call.arguments;
-  const fields = material.filter((field) => field.from === 'arguments');
-  return Object.fromEntries(fields.map(({ name, found, value }) => [name, { found, value }]));
+  const fields = entry.material.filter((field) => field.from === 'arguments');
+  // Raw, not as typed for the card: two values of a wrong kind are still two values.
+  return Object.fromEntries(fields.map(({ name, at }) => [name, { ...atPointer(call.arguments, at) }]));
 }
 
 function showField(field: MaterialField, entry: ToolEntry, key: Uint8Array): MaterialField {
@@ -177,8 +179,12 @@ function showField(field: MaterialField, entry: ToolEntry, key: Uint8Array): Mat
 
 /** Amounts of a call by material field, for the totals of a window. */
 export function amountsOf(material: readonly MaterialField[]): Readonly<Record<string, number>> {
-  const amounts = material.filter((field) => field.found && typeof field.value === 'number');
-  return Object.fromEntries(amounts.map((field) => [field.name, field.value as number]));
+  return Object.fromEntries(
+    material.flatMap(({ name, value }) => {
+      const amount = amountOf(value);
+      return amount === null ? [] : [[name, amount]];
+    }),
+  );
 }
 
 /** What the dispatch transaction compares with the open request to tell what changed. */

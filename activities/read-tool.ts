@@ -20,7 +20,7 @@ export async function readTool(read: ToolRead, context: ReadContext): Promise<To
   const args = argumentsOf(read, context);
   if (args === null) return { ok: false, detail: `an argument of ${read.tool} is not in the call` };
   const server = context.servers.get(context.server);
-  const answer = await server.callTool({ name: read.tool, arguments: args, meta: {}, timeoutMs: READ_TIMEOUT_MS });
+  const answer = await server.callTool({ name: read.tool, arguments: args, timeoutMs: READ_TIMEOUT_MS, read: true });
   if (answer.kind !== 'result') return { ok: false, detail: `${read.tool}: ${answer.detail}` };
   if (answer.result['isError'] === true) return { ok: false, detail: `${read.tool} answered with an error` };
   return { ok: true, value: answer.result };

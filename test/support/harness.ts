@@ -1,0 +1,127 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { generatePermitKey } from '../../activities/permit-key';
+import type { Dependencies, RunStep } from '../../activities/dependencies';
+import { connect, type Decision, type Holdpoint, type Turn, type TurnStart, type Verdict } from '../../client';
+import type { ApprovalRequest } from '../../core/request';
+import type { Requester } from '../../core/requester';
+import { parsePolicyFile } from '../../core/policy-file';
+import type { Ledger } from '../../ledger/ledger';
+import { openStore } from '../../ledger/open-store';
+import type { Store } from '../../ledger/transaction';
+import { openDependencies } from '../../worker/open-dependencies';
+import { startWorker, type RunningWorker } from '../../worker/start-worker';
+import { eventually } from './eventually';
+import { policyText, type PolicyVariant } from './policy-text';
+import { startToolServer, type TestToolServer } from './tool-server';
+
+export const U1: Requester = { subject: 'u1', agent: 'bot', chain: [] };
+export const U2: Requester = { subject: 'u2', agent: 'bot', chain: [] };
+
+export interface HarnessOptions {
+  readonly policy?: Omit<PolicyVariant, 'url'>;
+  readonly ledgerUrl?: string;
+  readonly onStep?: (step: RunStep, operationId: string) => Promise<void>;
+  readonly defaultTrust?: 'namespace' | 'signatures';
+  /** False: no worker polls until the test starts one. */
+  readonly worker?: boolean;
+}
+
+/** One real worker, one real ledger, one real tool server, against the shared Temporal server. */
+export interface Harness {
+  readonly tools: TestToolServer;
+  readonly store: Store;
+  readonly ledger: Ledger;
+  readonly deps: Dependencies;
+  readonly holdpoint: Holdpoint;
+  readonly taskQueue: string;
+  applyPolicy(variant?: Omit<PolicyVariant, 'url'>): Promise<number>;
+  startWorker(): Promise<RunningWorker>;
+  start(calls: TurnStart['calls'], more?: { readonly id?: string; readonly requester?: Requester }): Promise<Turn>;
+  /** The open requests of a turn, once there are `count`. */
+  requests(turn: Turn, count?: number): Promise<readonly ApprovalRequest[]>;
+  decide(request: ApprovalRequest, answer: 'allow' | 'deny', more?: Partial<Decision>): Promise<Verdict>;
+  facts(operationId?: string): Promise<readonly { readonly kind: string; readonly body: Record<string, unknown> }[]>;
+  close(): Promise<void>;
+}
+
+export function decisionOn(request: ApprovalRequest, answer: 'allow' | 'deny', more: Partial<Decision> = {}): Decision {
+  return {
+    v: 1,
+    decisionId: randomUUID(),
+    operationId: request.operationId,
+    revision: request.revision,
+    digest: request.bindingDigest,
+    answer,
+    reviewer: 'r1',
+    channel: 'update',
+    ...more,
+  };
+}
+
+export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
+  const address = process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '';
+  const bundlePath = process.env['HOLDPOINT_TEST_BUNDLE'] ?? '';
+  const taskQueue = `test-${randomUUID()}`;
+  const folder = await mkdtemp(join(tmpdir(), 'holdpoint-'));
+  const log = pino({ level: process.env['HOLDPOINT_TEST_LOG'] ?? 'silent' });
+  const tools = await startToolServer();
+  const store = await openStore(options.ledgerUrl ?? `file:${join(folder, 'ledger.db')}`, log);
+  const deps = openDependencies({
+    store,
+    permitKey: await generatePermitKey(),
+    secretsKey: randomBytes(32),
+    defaultTrust: options.defaultTrust ?? 'namespace',
+    log,
+    env: process.env,
+    ...(options.onStep === undefined ? {} : { onStep: options.onStep }),
+  });
+  const workers: RunningWorker[] = [];
+  const holdpoint = await connect({ address, namespace: 'default', taskQueue });
+  const harness: Harness = {
+    tools,
+    store,
+    ledger: deps.ledger,
+    deps,
+    holdpoint,
+    taskQueue,
+    applyPolicy: async (variant = options.policy ?? {}) => {
+      const text = policyText({ ...variant, url: tools.url });
+      const parsed = parsePolicyFile(text, 'policy.yaml');
+      if (!parsed.ok) throw new Error(parsed.problems.map((problem) => `${problem.line}:${problem.column} ${problem.message}`).join('\n'));
+      return (await deps.ledger.applyPolicy({ text, fileName: 'policy.yaml', policy: parsed.policy, by: 'test' })).version;
+    },
+    startWorker: async () => {
+      const worker = await startWorker({ address, namespace: 'default', taskQueue, deps, bundlePath, worker: { shutdownGraceTime: '100ms' } });
+      workers.push(worker);
+      return worker;
+    },
+    start: (calls, { id = randomUUID(), requester = U1 } = {}) => holdpoint.startTurn({ id, requester, calls }),
+    requests: async (turn, count = 1) =>
+      eventually(async () => {
+        const { requiredActions } = await turn.snapshot();
+        if (requiredActions.length < count) throw new Error(`${requiredActions.length} of ${count} requests are open`);
+        return requiredActions;
+      }),
+    decide: (request, answer, more) => holdpoint.decide(request.workflowId, decisionOn(request, answer, more)),
+    facts: async (operationId) => {
+      const rows = await store.db.selectFrom('audit').select(['kind', 'body', 'operation_id']).orderBy('seq').execute();
+      const wanted = operationId === undefined ? rows : rows.filter((row) => row.operation_id === operationId);
+      return wanted.map((row) => ({ kind: row.kind, body: JSON.parse(row.body) as Record<string, unknown> }));
+    },
+    close: async () => {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await holdpoint.close();
+      await deps.servers.closeAll();
+      await store.close();
+      await tools.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  await harness.applyPolicy();
+  if (options.worker !== false) await harness.startWorker();
+  return harness;
+}

@@ -1,0 +1,85 @@
+import type { Ask } from '../../core/evaluation';
+import { addToTotals, extentOf, sameRules, termsStillCover, widens } from '../../core/grant';
+import type { Validity } from '../../core/policy';
+
+const MINUTE = 60_000;
+const window = (uses: number | null, durationMs: number | null, total: Record<string, number> = {}): Validity => ({
+  kind: 'window',
+  uses,
+  durationMs,
+  total,
+});
+const ask: Ask = {
+  rule: { id: 'r', version: 'v1' },
+  matched: [{ id: 'r', version: 'v1', scope: 'tools' }],
+  steps: [],
+  bind: 'material',
+  validity: { kind: 'once' },
+  escalate: [],
+  deadline: { afterMs: MINUTE, then: 'expire', remindEveryMs: null },
+  emergency: false,
+};
+
+test('once is one use of one operation and ends after a day', () => {
+  expect(extentOf({ kind: 'once' }, null, 1_000)).toEqual({ once: true, maxUses: 1, expiresAtMs: 86_401_000 });
+});
+
+test('a window of 15 minutes ends 15 minutes after the allow [BIND-08]', () => {
+  expect(extentOf(window(null, 15 * MINUTE), null, 0).expiresAtMs).toBe(900_000);
+});
+
+test('a reviewer can shorten a window', () => {
+  expect(extentOf(window(3, 60 * MINUTE), 5, 0)).toEqual({ once: false, maxUses: 3, expiresAtMs: 300_000 });
+});
+
+test.each([
+  ['minutes where the rule says once [SWAP-10]', { kind: 'once' } as Validity, 60, true],
+  ['more minutes than the rule gives', window(null, 15 * MINUTE), 16, true],
+  ['fewer minutes', window(null, 15 * MINUTE), 15, false],
+  ['no minutes', { kind: 'once' } as Validity, null, false],
+  ['minutes where the rule sets no time', window(3, null), 60, false],
+])('whether a decision widens: %s', (_name, validity, minutes, expected) => {
+  expect(widens(validity, minutes)).toBe(expected);
+});
+
+test('rules are the same only with the same ids and versions, deciding and matched', () => {
+  expect(sameRules(ask, { ...ask })).toBe(true);
+  expect(sameRules(ask, { ...ask, rule: { id: 'r', version: 'v2' } })).toBe(false);
+  expect(sameRules(ask, { ...ask, matched: [] })).toBe(false);
+});
+
+test.each([
+  ['once under once', { kind: 'once' } as Validity, { kind: 'once' } as Validity, true],
+  ['once under a window', { kind: 'once' } as Validity, window(3, MINUTE), true],
+  ['a window under once', window(3, MINUTE), { kind: 'once' } as Validity, false],
+  ['fewer uses', window(2, MINUTE), window(3, MINUTE), true],
+  ['more uses', window(4, MINUTE), window(3, MINUTE), false],
+  ['unlimited uses under a limit', window(null, MINUTE), window(3, MINUTE), false],
+  ['a longer time', window(3, 2 * MINUTE), window(3, MINUTE), false],
+  ['a missing total', window(3, MINUTE), window(3, MINUTE, { amount: 500 }), false],
+  ['a smaller total', window(3, MINUTE, { amount: 100 }), window(3, MINUTE, { amount: 500 }), true],
+])('what was granted covers a changed rule: %s', (_name, granted, now, expected) => {
+  expect(termsStillCover({ ...ask, validity: granted }, { ...ask, validity: now })).toBe(expected);
+});
+
+test('a binding looser than the rule now asks does not cover', () => {
+  expect(termsStillCover({ ...ask, bind: 'tool' }, { ...ask, bind: 'material' })).toBe(false);
+  expect(termsStillCover({ ...ask, bind: 'arguments' }, { ...ask, bind: 'material' })).toBe(true);
+});
+
+describe('totals', () => {
+  const validity = window(null, MINUTE, { amount: 500 });
+  test.each([
+    ['within the total', {}, { amount: 500 }, { amount: 500 }],
+    ['crossed by a cent', { amount: 400 }, { amount: 100.01 }, null],
+    ['added up', { amount: 100 }, { amount: 50 }, { amount: 150 }],
+    ['a missing amount', {}, {}, null],
+    ['a negative amount', { amount: 400 }, { amount: -100 }, null],
+  ])('%s', (_name, used, amounts, expected) => {
+    expect(addToTotals(validity, used as Record<string, number>, amounts as Record<string, number>)).toEqual(expected);
+  });
+
+  test('once has no totals', () => {
+    expect(addToTotals({ kind: 'once' }, {}, {})).toEqual({});
+  });
+});

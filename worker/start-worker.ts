@@ -1,0 +1,70 @@
+import { Client, Connection } from '@temporalio/client';
+import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { createActivities } from '../activities';
+import type { Dependencies } from '../activities/dependencies';
+import { dataConverterFor } from '../client/payload-codec';
+import { startSweeper } from './sweeper';
+
+export interface StartWorkerOptions {
+  readonly address: string;
+  readonly namespace: string;
+  readonly taskQueue: string;
+  readonly deps: Dependencies;
+  /** Path of the prebuilt workflow code. */
+  readonly bundlePath: string;
+  readonly payloadKey?: string | undefined;
+  readonly connectionOptions?: { readonly tls?: boolean | object; readonly apiKey?: string; readonly metadata?: Record<string, string> };
+  readonly maxCachedWorkflows?: number;
+  /** Overrides for tests. */
+  readonly worker?: Partial<WorkerOptions>;
+}
+
+export interface RunningWorker {
+  /** Settles when the worker has ended, also when it failed. */
+  readonly ended: Promise<void>;
+  state(): string;
+  /** Takes no new work and waits for the tools that run. */
+  stop(): Promise<void>;
+}
+
+/** As long as the longest tool time-out and its reads: a deploy must not cut a tool off. */
+const SHUTDOWN_GRACE = '65m';
+
+/** A killed worker's turns are unreachable for this long; Temporal's own default is 10 s. */
+const STICKY_TIMEOUT = '2s';
+
+/** A worker that polls, with its sweeper. Throws where Temporal cannot be reached. */
+export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
+  const { address, namespace, taskQueue, deps, connectionOptions = {} } = options;
+  const connection = await NativeConnection.connect({ address, ...(connectionOptions as object) });
+  const clientConnection = await Connection.connect({ address, ...(connectionOptions as object) });
+  const dataConverter = dataConverterFor(options.payloadKey);
+  const client = new Client({ connection: clientConnection, namespace, dataConverter });
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue,
+    workflowBundle: { codePath: options.bundlePath },
+    activities: createActivities(deps),
+    dataConverter,
+    maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
+    stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,
+    shutdownGraceTime: SHUTDOWN_GRACE,
+    ...options.worker,
+  });
+  const sweeper = startSweeper({ client, deps, log: deps.log });
+  const ended = worker.run().finally(async () => {
+    await sweeper.stop();
+    await Promise.all([connection.close(), clientConnection.close()]);
+  });
+  // Handed out as `ended`; without a listener a failing worker would end the process before its owner hears of it.
+  ended.catch(() => undefined);
+  return {
+    ended,
+    state: () => worker.getState(),
+    stop: async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await ended;
+    },
+  };
+}
