@@ -43,6 +43,19 @@ export type PolicyFault = {
 
 const LONGEST_SHOWN = 60;
 
+/** What is wrong and what to do, without the place. */
+export type FaultWords = { readonly message: string; readonly hint: string | null };
+
+/** A mistake in the value at `path`. */
+export function valueFault(code: PolicyProblemCode, path: PolicyPath, words: FaultWords): PolicyFault {
+  return { code, path, at: 'value', ...words };
+}
+
+/** A mistake in the key at `path`. */
+export function keyFault(code: PolicyProblemCode, path: PolicyPath, words: FaultWords): PolicyFault {
+  return { code, path, at: 'key', ...words };
+}
+
 /** `rules[0].approvers`; the whole file is `the policy`. */
 export function pathText(path: PolicyPath): string {
   const text = path.map((step) => (typeof step === 'number' ? `[${step}]` : `.${nameText(step)}`)).join('');

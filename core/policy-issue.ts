@@ -28,6 +28,7 @@ const MISPLACED: Readonly<Record<string, string>> = {
   remindEvery: 'It belongs into "deadline".',
 };
 
+/** What somebody writes who wants silence to count as consent. */
 const APPROVING = /^(allow|approve|accept|grant|permit|run|execute)/i;
 
 /** The mistakes of one value in words. A key that is only misspelt is not reported as missing too. */
@@ -86,47 +87,44 @@ function badKey(issue: Issue, path: PolicyPath): PolicyFault {
 
 function badValue(issue: Issue, path: PolicyPath, value: JsonValue): Said {
   const name = pathText(path);
-  const shown = typeof value === 'object' && value !== null ? '' : `, not ${received(value)}`;
-  switch (issue.code) {
-    case 'invalid_type': {
-      const message = `${name} must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${received(value)}`;
-      return { code: 'POLICY_WRONG_TYPE', message, hint: typeHint(issue.expected, value) };
-    }
-    case 'invalid_value': {
-      const allowed = issue.values.map(String);
-      const rule = allowed.length === 1 ? 'must be' : 'must be one of';
-      const message = `${name} ${rule} ${allowed.join(', ')}, not ${received(value)}`;
-      return { code: 'POLICY_BAD_VALUE', message, hint: valueHint(path, value, allowed) };
-    }
-    case 'too_small':
-      return { code: 'POLICY_BAD_VALUE', message: `${name} ${tooSmall(issue)}${shown}`, hint: null };
-    case 'too_big':
-      return { code: 'POLICY_BAD_VALUE', message: `${name} must be at most ${issue.maximum}${shown}`, hint: null };
-    default:
-      return { code: 'POLICY_BAD_VALUE', message: `${name} ${issue.message}${shown}`, hint: hintOf(issue) };
+  if (issue.code === 'invalid_type') {
+    const message = `${name} must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${received(value)}`;
+    return { code: 'POLICY_WRONG_TYPE', message, hint: typeHint(issue.expected, value) };
   }
+  if (issue.code === 'invalid_value') {
+    const allowed = issue.values.map(String);
+    const message = `${name} must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}, not ${received(value)}`;
+    return { code: 'POLICY_BAD_VALUE', message, hint: valueHint(path, value, allowed) };
+  }
+  const shown = typeof value === 'object' && value !== null ? '' : `, not ${received(value)}`;
+  return { code: 'POLICY_BAD_VALUE', message: `${name} ${ruleOf(issue)}${shown}`, hint: hintOf(issue) };
 }
 
-function tooSmall(issue: z.core.$ZodIssueTooSmall): string {
+function ruleOf(issue: Issue): string {
+  if (issue.code === 'too_big') return `must be at most ${issue.maximum}${issue.origin === 'array' ? ' entries' : ''}`;
+  if (issue.code !== 'too_small') return issue.message;
   if (issue.origin === 'array') return 'must have at least one entry';
   return `must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
 }
 
 function typeHint(expected: string, value: JsonValue): string | null {
-  if (expected === 'boolean' && /^(yes|on|y|no|off|n)$/i.test(String(value))) {
-    return `Write ${/^[yo]n?(es)?$/i.test(String(value)) ? 'true' : 'false'}: YAML 1.2 knows no ${received(value)}.`;
+  if (expected === 'array' && typeof value === 'string') return `Write a list: [${value}].`;
+  if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
+    return `Put it in quotes: "${value}".`;
   }
-  if (expected === 'string' && typeof value !== 'object') return `Put it in quotes: "${String(value)}".`;
-  return expected === 'array' && typeof value === 'string' ? `Write a list: [${value}].` : null;
+  const word = expected === 'boolean' && typeof value === 'string' ? value.toLowerCase() : '';
+  if (['yes', 'on', 'y'].includes(word)) return 'Write true: YAML 1.2 knows only true and false.';
+  return ['no', 'off', 'n'].includes(word) ? 'Write false: YAML 1.2 knows only true and false.' : null;
 }
 
 function valueHint(path: PolicyPath, value: JsonValue, allowed: readonly string[]): string | null {
-  const text = String(value);
-  if (path.at(-1) === 'then' && APPROVING.test(text)) {
+  if (typeof value !== 'string') return null;
+  if (path.at(-1) === 'then' && APPROVING.test(value)) {
     return 'An approval by time-out cannot be written: silence never allows a call. Write expire or keepWaiting.';
   }
-  if (path.at(-1) === 'then' && text === 'escalate') return 'Write "escalate" in the rule, beside "deadline".';
-  const nearest = nearestName(text, allowed);
+  if (path.at(-1) === 'then' && value === 'escalate') return 'Write "escalate" in the rule, beside "deadline".';
+  if (path.at(-1) === 'scope') return `To name tools write { tools: [${value}] }.`;
+  const nearest = nearestName(value, allowed);
   return nearest === null ? null : didYouMean(nearest);
 }
 

@@ -6,7 +6,10 @@ import type { Requester } from './requester';
 export { personOf };
 
 /** The people who are in one of the groups or named, each once, by name; a name that the policy does not list is nobody. */
-export function eligibleReviewers(policy: Policy, { groups, people }: Pick<Approvers, 'groups' | 'people'>): string[] {
+export function eligibleReviewers(
+  policy: Pick<Policy, 'people'>,
+  { groups, people }: Pick<Approvers, 'groups' | 'people'>,
+): string[] {
   return Object.values(policy.people)
     .filter((person) => people.includes(person.name) || person.groups.some((group) => groups.includes(group)))
     .map((person) => person.name)
