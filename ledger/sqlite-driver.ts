@@ -15,6 +15,8 @@ export interface SqliteDriverOptions {
   readonly ledger: string;
   /** `immediate` takes the write lock at once, so that no statement after it can find the file locked. */
   readonly begin: 'immediate' | 'deferred';
+  /** How long a lock that others hold is waited for. */
+  readonly maxWaitMs: number;
   readonly open: () => Promise<SqliteDatabase>;
 }
 
@@ -30,7 +32,7 @@ export class SqliteDriver implements Driver {
   }
 
   async init(): Promise<void> {
-    this.#connection = new SqliteConnection(await this.#options.open(), this.#options.ledger);
+    this.#connection = new SqliteConnection(await this.#options.open(), this.#options);
   }
 
   async acquireConnection(): Promise<SqliteConnection> {
@@ -71,19 +73,21 @@ export class SqliteDriver implements Driver {
 class SqliteConnection implements DatabaseConnection {
   readonly #database: SqliteDatabase;
   readonly #ledger: string;
+  readonly #maxWaitMs: number;
   readonly #statements = new Map<string, Prepared>();
   #inTransaction = false;
   /** Why SQLite ended the transaction on its own (a full disk does that); what follows would commit one by one. */
   #lost: Error | undefined;
 
-  constructor(database: SqliteDatabase, ledger: string) {
+  constructor(database: SqliteDatabase, { ledger, maxWaitMs }: SqliteDriverOptions) {
     this.#database = database;
     this.#ledger = ledger;
+    this.#maxWaitMs = maxWaitMs;
   }
 
   async executeQuery<R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> {
     if (this.#inTransaction) return this.#run(sql, parameters);
-    return retryWhileBusy(() => this.#run(sql, parameters));
+    return retryWhileBusy(this.#maxWaitMs, () => this.#run(sql, parameters));
   }
 
   async *streamQuery<R>(query: CompiledQuery): AsyncIterableIterator<QueryResult<R>> {

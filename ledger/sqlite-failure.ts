@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LedgerError, reasonOf, type LedgerErrorCode } from './ledger-error';
 
-const MAX_WAIT_MS = 15_000;
 const MAX_STEP_MS = 20;
 
 /** Primary result codes of SQLite that say something about the store, not about the statement. */
@@ -26,10 +25,10 @@ export function sqliteFailure(error: unknown, ledger: string): unknown {
 
 /**
  * Runs `step` until nobody else holds the lock. SQLite's own busy_timeout would sleep inside the event loop; this waits
- * on a timer, at random so that processes do not meet again, and gives up after 15 s with LEDGER_BUSY.
+ * on a timer, at random so that processes do not meet again, and gives up after `maxWaitMs` with LEDGER_BUSY.
  */
-export async function retryWhileBusy<T>(step: () => T): Promise<T> {
-  const endMs = performance.now() + MAX_WAIT_MS;
+export async function retryWhileBusy<T>(maxWaitMs: number, step: () => T): Promise<T> {
+  const endMs = performance.now() + maxWaitMs;
   for (;;) {
     try {
       return step();

@@ -8,7 +8,7 @@ import { readEpoch } from './meta';
 import { ledgerState, migrate } from './migrations';
 import type { Database } from './schema';
 import { sqliteDialect } from './sqlite-dialect';
-import { sqliteEngine, type SqliteDatabase } from './sqlite-engine';
+import { sqliteEngine, type SqliteDatabase, type SqliteEngine } from './sqlite-engine';
 import { retryWhileBusy, sqliteFailure } from './sqlite-failure';
 import type { Store } from './transaction';
 import { createWriter } from './writer';
@@ -18,6 +18,8 @@ export interface SqliteStoreOptions {
   readonly log: Log;
   /** Epoch milliseconds; the machine's clock by default. */
   readonly clock?: () => number;
+  /** How long a lock that another process holds is waited for: 15 s by default, then LEDGER_BUSY. */
+  readonly maxWaitMs?: number;
   /** Pages of 4 KiB that the file may have; without it the disk is the limit. */
   readonly maxPages?: number;
 }
@@ -25,21 +27,16 @@ export interface SqliteStoreOptions {
 /** Set always: the defaults of builds differ. Anything less than FULL loses commits in a power cut. */
 const PRAGMAS = ['synchronous = full', 'fullfsync = on', 'foreign_keys = on'];
 
+const MAX_WAIT_MS = 15_000;
+
 /** Opens a ledger in one file on a local disk, and makes or migrates it first. Throws a LedgerError. */
-export async function openSqliteStore({ path, log, clock = Date.now, maxPages }: SqliteStoreOptions): Promise<Store> {
-  const ledger = resolve(path);
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { log, clock = Date.now } = options;
+  const ledger = resolve(options.path);
   await checkFolder(ledger);
   const engine = await sqliteEngine();
-  const extra = maxPages === undefined ? [] : [`max_page_count = ${maxPages}`];
-  const connect = (own: readonly string[]) => () =>
-    openFile({ ledger, open: engine.open, pragmas: [...PRAGMAS, ...own] });
-  const writing = new Kysely<Database>({
-    dialect: sqliteDialect({ ledger, begin: 'immediate', open: connect(extra) }),
-  });
-  // A second connection, so that reading waits neither for a transaction nor for its lock; and it cannot write.
-  const db = new Kysely<Database>({
-    dialect: sqliteDialect({ ledger, begin: 'deferred', open: connect(['query_only = on']) }),
-  });
+  const { writing, db } = connections(ledger, engine, options);
+  const close = () => Promise.allSettled([db.destroy(), writing.destroy()]);
   try {
     const target = { db: writing, kind: 'sqlite', ledger } as const;
     if ((await ledgerState(target)) === 'migrate') await migrate(target);
@@ -59,13 +56,28 @@ export async function openSqliteStore({ path, log, clock = Date.now, maxPages }:
       nowMs: () => Promise.resolve(clock()),
       close: async () => {
         await writer.close();
-        await Promise.all([db.destroy(), writing.destroy()]);
+        await close();
       },
     };
   } catch (error) {
-    await Promise.allSettled([db.destroy(), writing.destroy()]);
+    await close();
     throw error;
   }
+}
+
+/** Reading has a connection of its own: it waits neither for a transaction nor for its lock, and it cannot write. */
+function connections(
+  ledger: string,
+  { open }: SqliteEngine,
+  { maxPages, maxWaitMs = MAX_WAIT_MS }: SqliteStoreOptions,
+) {
+  const connect = (begin: 'immediate' | 'deferred', own: readonly string[]) => {
+    const pragmas = [...PRAGMAS, ...own];
+    const file = () => openFile({ ledger, open, pragmas, maxWaitMs });
+    return new Kysely<Database>({ dialect: sqliteDialect({ ledger, begin, maxWaitMs, open: file }) });
+  };
+  const limit = maxPages === undefined ? [] : [`max_page_count = ${maxPages}`];
+  return { writing: connect('immediate', limit), db: connect('deferred', ['query_only = on']) };
 }
 
 async function checkFolder(ledger: string): Promise<void> {
@@ -87,19 +99,21 @@ interface Opening {
   readonly ledger: string;
   readonly open: (path: string) => SqliteDatabase;
   readonly pragmas: readonly string[];
+  readonly maxWaitMs: number;
 }
 
-async function openFile({ ledger, open, pragmas }: Opening): Promise<SqliteDatabase> {
+async function openFile({ ledger, open, pragmas, maxWaitMs }: Opening): Promise<SqliteDatabase> {
   const database = typed(ledger, () => open(ledger));
   try {
-    const [mode] = await retryWhileBusy(() =>
+    const [mode] = await retryWhileBusy(maxWaitMs, () =>
       typed(ledger, () => database.prepare('pragma journal_mode = wal').all<{ readonly journal_mode: string }>()),
     );
     if (mode?.journal_mode !== 'wal') {
       const detail = `its journal mode stays ${mode?.journal_mode ?? 'unknown'} instead of wal`;
       throw new LedgerError('LEDGER_READ_ONLY', { ledger, detail });
     }
-    for (const pragma of pragmas) await retryWhileBusy(() => typed(ledger, () => database.exec(`pragma ${pragma}`)));
+    for (const pragma of pragmas)
+      await retryWhileBusy(maxWaitMs, () => typed(ledger, () => database.exec(`pragma ${pragma}`)));
     return database;
   } catch (error) {
     database.close();
