@@ -2,7 +2,6 @@ import { request as httpRequest } from 'node:http';
 import type { Agent, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
 
 export interface HttpRequest {
   readonly url: URL;
@@ -30,7 +29,7 @@ export function exchange({ url, body, ...options }: HttpRequest): Promise<HttpEx
     const outgoing = start(url, options);
     outgoing.on('socket', (socket: Socket) => {
       if (outgoing.reusedSocket) sent = true;
-      else socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => (sent = true));
+      else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => (sent = true));
     });
     outgoing.on('response', (response) => resolve({ ok: true, response }));
     outgoing.on('error', (error) => resolve({ ok: false, sent, detail: connectionFault(error) }));
@@ -40,8 +39,11 @@ export function exchange({ url, body, ...options }: HttpRequest): Promise<HttpEx
 
 /** The fault of a connection in words; where several addresses were tried, the first one's. */
 export function connectionFault(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return connectionFault(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
+  if (typeof error !== 'object' || error === null) return String(error);
+  if ('errors' in error && Array.isArray(error.errors) && error.errors.length > 0) {
+    return connectionFault(error.errors[0]);
+  }
+  return 'message' in error ? String(error.message) : 'unknown';
 }
 
 /** The text of a body, or what is wrong with it. */
@@ -73,6 +75,11 @@ export async function* chunksOf(response: IncomingMessage): AsyncGenerator<Buffe
 
 /** Why a body could not be read to its end. */
 export function bodyFault(error: unknown): string {
-  if (error instanceof TypeError) return 'the answer is not UTF-8 text';
+  const isDecoding =
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    error.code === 'ERR_ENCODING_INVALID_ENCODED_DATA';
+  if (isDecoding) return 'the answer is not UTF-8 text';
   return `the connection broke in the middle of the answer (${connectionFault(error)})`;
 }
