@@ -98,7 +98,7 @@ job() { # NAME: the script of a job in docker-compose.yml, twice, because it run
 }
 
 step 'postgres'
-bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+bin=$(find /usr/lib/postgresql -mindepth 2 -maxdepth 2 -name bin 2>/dev/null | sort -V | tail -n 1)
 [ -n "$bin" ] || fail 'no PostgreSQL in /usr/lib/postgresql: apt-get install postgresql'
 mkdir "$work/pg"
 if [ "$(id -u)" = 0 ]; then chown postgres "$work/pg"; fi
