@@ -69,7 +69,10 @@ function contentDigestOf(call: ProposedCall): string {
  * Reads and judges a call afresh: policy, server, tool, arguments, access, rules, resource version. Used before anybody
  * is asked and again right before the effect; anything missing, unknown or unreachable refuses it.
  */
-export async function prepareCall(deps: Dependencies, at: { turn: TurnRef; call: ProposedCall; active: Active | null }): Promise<PreparedCall> {
+export async function prepareCall(
+  deps: Dependencies,
+  at: { turn: TurnRef; call: ProposedCall; active: Active | null },
+): Promise<PreparedCall> {
   const { turn, call, active } = at;
   const ref = refOf(turn, call);
   const refuse = (why: Refusal): PreparedCall => ({ kind: 'refused', ref, refusal: why });
@@ -126,13 +129,19 @@ async function judge(deps: Dependencies, judging: Judging): Promise<PreparedCall
   if (evaluated.access === 'refused') return refuse({ code: evaluated.code, detail: evaluated.detail });
   const { ask } = evaluated;
   const version = ask === null || entry.version === null ? null : await readTool(entry.version, reads);
-  if (version?.ok === false) return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail: version.detail }));
+  if (version?.ok === false)
+    return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail: version.detail }));
   const read = version === null || entry.version === null ? null : atPointer(version.value, entry.version.read);
   if (read?.found === false) {
     const detail = `${entry.version?.tool ?? ''} gave no resource version at ${entry.version?.read ?? ''}`;
     return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail }));
   }
-  return ready(deps, judging, { ask, material, resourceVersion: read?.value ?? null, state: state?.ok === true ? state.value : null });
+  return ready(deps, judging, {
+    ask,
+    material,
+    resourceVersion: read?.value ?? null,
+    state: state?.ok === true ? state.value : null,
+  });
 }
 
 type Fresh = Pick<ReadyCall, 'ask' | 'material' | 'resourceVersion' | 'state'>;

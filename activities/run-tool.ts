@@ -56,7 +56,10 @@ export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran>
         break;
     }
   }
-  return recorded({ status: 'ended', end: { outcome: 'refused', ...refusal('UNSTABLE', { count: MOST_PLANS, detail: 'policy' }) } });
+  return recorded({
+    status: 'ended',
+    end: { outcome: 'refused', ...refusal('UNSTABLE', { count: MOST_PLANS, detail: 'policy' }) },
+  });
 }
 
 async function reserve(deps: Dependencies, call: ReadyCall, attempt: number): Promise<Dispatched> {
@@ -64,7 +67,13 @@ async function reserve(deps: Dependencies, call: ReadyCall, attempt: number): Pr
   const lookUp =
     entry.outcome === null
       ? null
-      : { v: 1 as const, server: call.server, contract: entry.outcome, arguments: call.masked, idempotent: entry.idempotent };
+      : {
+          v: 1 as const,
+          server: call.server,
+          contract: entry.outcome,
+          arguments: call.masked,
+          idempotent: entry.idempotent,
+        };
   return deps.ledger.dispatch({
     call: call.ref,
     ask: call.ask,
@@ -141,9 +150,15 @@ async function commit(
 function stateOf(ending: Ending, approval: ApprovalFacts | null): CallState {
   switch (ending.outcome) {
     case 'executed':
-      return { status: 'ended', end: { outcome: 'executed', result: resultOf(ending), evidence: ending.evidence, approval } };
+      return {
+        status: 'ended',
+        end: { outcome: 'executed', result: resultOf(ending), evidence: ending.evidence, approval },
+      };
     case 'failed':
-      return { status: 'ended', end: { outcome: 'failed', detail: ending.detail, evidence: ending.evidence, approval } };
+      return {
+        status: 'ended',
+        end: { outcome: 'failed', detail: ending.detail, evidence: ending.evidence, approval },
+      };
     case 'unknown':
       return { status: 'ended', end: { outcome: 'unknown', detail: ending.detail, approval } };
   }
@@ -153,13 +168,17 @@ function resultOf(ending: Ending & { outcome: 'executed' }): ToolResult | null {
   const { result, isError } = ending;
   if (result === null) return null;
   const bytes = Buffer.byteLength(result);
-  if (bytes <= TURN_LIMITS.resultBytesInHistory) return { kind: 'inline', value: JSON.parse(result) as JsonObject, isError };
+  if (bytes <= TURN_LIMITS.resultBytesInHistory)
+    return { kind: 'inline', value: JSON.parse(result) as JsonObject, isError };
   return { kind: 'stored', digest: `sha256:${sha256Hex(result)}`, bytes, isError };
 }
 
 /** A result too large for a history is lost with the ledger down; that the tool executed is not. */
 function fitting(ending: Ending): Ending {
-  const large = ending.outcome === 'executed' && ending.result !== null && Buffer.byteLength(ending.result) > TURN_LIMITS.resultBytesInHistory;
+  const large =
+    ending.outcome === 'executed' &&
+    ending.result !== null &&
+    Buffer.byteLength(ending.result) > TURN_LIMITS.resultBytesInHistory;
   return large ? { ...ending, result: null } : ending;
 }
 

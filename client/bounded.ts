@@ -9,7 +9,11 @@ export type Bounded<T> =
   | { readonly kind: 'noAnswer'; readonly cause: unknown };
 
 /** Runs one call to Temporal within the limit; any other failure than a missing answer is thrown. */
-export async function bounded<T>(client: Client, call: () => Promise<T>, limitMs: number = CALL_LIMIT_MS): Promise<Bounded<T>> {
+export async function bounded<T>(
+  client: Client,
+  call: () => Promise<T>,
+  limitMs: number = CALL_LIMIT_MS,
+): Promise<Bounded<T>> {
   try {
     return { kind: 'answer', value: await client.withDeadline(Date.now() + limitMs, call) };
   } catch (error) {

@@ -51,7 +51,11 @@ async function connectClient({ address, namespace, profile }: ConnectOptions): P
   const config = loadClientConnectConfig(profile === undefined ? {} : { profile });
   const target = { ...config.connectionOptions, ...(address === undefined ? {} : { address }), connectTimeout: '5s' };
   const connection = await Connection.connect(target).catch((cause: unknown) => {
-    throw holdpointError('TEMPORAL_UNREACHABLE', { detail: `no answer at ${target.address ?? 'localhost:7233'}` }, cause);
+    throw holdpointError(
+      'TEMPORAL_UNREACHABLE',
+      { detail: `no answer at ${target.address ?? 'localhost:7233'}` },
+      cause,
+    );
   });
   const dataConverter = dataConverterFor(process.env['HOLDPOINT_PAYLOAD_KEY']);
   return new Client({ connection, namespace: namespace ?? config.namespace ?? 'default', dataConverter });

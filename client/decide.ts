@@ -21,7 +21,11 @@ export async function decide(client: Client, target: DecisionTarget, decision: D
     return verdict('tooLarge', `${bytes} bytes; a decision has at most ${TURN_LIMITS.decisionBytes}`, decision);
   }
   try {
-    return (await byUpdate(client, target, decision)) ?? (await byUpdate(client, target, decision)) ?? (await bySignal(client, target, decision));
+    return (
+      (await byUpdate(client, target, decision)) ??
+      (await byUpdate(client, target, decision)) ??
+      (await bySignal(client, target, decision))
+    );
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return afterTheEnd(client, target, decision);
     throw error;
@@ -44,7 +48,11 @@ async function bySignal(client: Client, { workflowId }: DecisionTarget, decision
 }
 
 /** A turn that has ended takes no messages; its rows still answer, and the attempt is recorded. */
-async function afterTheEnd(client: Client, { workflowId, taskQueue }: DecisionTarget, decision: Decision): Promise<Verdict> {
+async function afterTheEnd(
+  client: Client,
+  { workflowId, taskQueue }: DecisionTarget,
+  decision: Decision,
+): Promise<Verdict> {
   const answer = await bounded(client, () =>
     client.workflow.execute<(input: { message: unknown; workflowId: string }) => Promise<Verdict>>(LATE_DECISION, {
       workflowId: `decision/${decision.decisionId.slice(0, 100)}/${randomUUID()}`,
@@ -52,7 +60,9 @@ async function afterTheEnd(client: Client, { workflowId, taskQueue }: DecisionTa
       args: [{ message: decision, workflowId }],
     }),
   );
-  return answer.kind === 'answer' ? answer.value : verdict('notRecorded', 'no worker answered; send the same decision again', decision);
+  return answer.kind === 'answer'
+    ? answer.value
+    : verdict('notRecorded', 'no worker answered; send the same decision again', decision);
 }
 
 function verdict(code: 'tooLarge' | 'notRecorded', detail: string, { operationId, revision }: Decision): Verdict {

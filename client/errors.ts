@@ -13,6 +13,10 @@ export class HoldpointError extends Error {
 }
 
 /** The error for `code` with the catalogue's message. */
-export function holdpointError(code: ErrorCode, values: Readonly<Record<string, string | number>>, cause?: unknown): HoldpointError {
+export function holdpointError(
+  code: ErrorCode,
+  values: Readonly<Record<string, string | number>>,
+  cause?: unknown,
+): HoldpointError {
   return new HoldpointError(code, refusal(code, values).detail, { cause });
 }

@@ -18,7 +18,8 @@ export function dataConverterFor(key: string | undefined): DataConverter {
 
 function keyBytes(key: string): Buffer {
   const bytes = Buffer.from(key, 'base64');
-  if (bytes.length !== 32) throw new RangeError(`HOLDPOINT_PAYLOAD_KEY holds ${bytes.length} bytes of base64; it must hold 32`);
+  if (bytes.length !== 32)
+    throw new RangeError(`HOLDPOINT_PAYLOAD_KEY holds ${bytes.length} bytes of base64; it must hold 32`);
   return bytes;
 }
 

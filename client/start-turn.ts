@@ -1,4 +1,9 @@
-import { WithStartWorkflowOperation, WorkflowExecutionAlreadyStartedError, type Client, type WorkflowStartOptions } from '@temporalio/client';
+import {
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  type Client,
+  type WorkflowStartOptions,
+} from '@temporalio/client';
 import { canonicalJson, checkJsonValue, type JsonValue } from '../core/json';
 import type { Requester } from '../core/requester';
 import { turnDigest, turnWorkflowId, type ProposedCall, type TurnInput } from '../core/turn';
@@ -56,7 +61,8 @@ function inputOf(start: TurnStart): TurnInput {
   });
   const turn = { ...parsed.turn, calls };
   const bytes = Buffer.byteLength(canonicalJson(turn as unknown as JsonValue));
-  if (bytes > TURN_BYTES) throw holdpointError('TURN_INVALID', { detail: `${bytes} bytes, a turn has at most ${TURN_BYTES}` });
+  if (bytes > TURN_BYTES)
+    throw holdpointError('TURN_INVALID', { detail: `${bytes} bytes, a turn has at most ${TURN_BYTES}` });
   return turn;
 }
 
@@ -64,7 +70,9 @@ async function open(client: Client, turn: TurnInput, options: Options): Promise<
   const startWorkflowOperation = new WithStartWorkflowOperation(AGENT_TURN, options);
   // Its own rejection repeats that of the update.
   startWorkflowOperation.workflowHandle().catch(() => undefined);
-  const answer = await bounded(client, () => client.workflow.executeUpdateWithStart(openedUpdate, { startWorkflowOperation }));
+  const answer = await bounded(client, () =>
+    client.workflow.executeUpdateWithStart(openedUpdate, { startWorkflowOperation }),
+  );
   if (answer.kind === 'answer') return matching(turn, answer.value);
   const started = await bounded(client, () => client.workflow.start(AGENT_TURN, options));
   if (started.kind === 'answer') return null;

@@ -17,12 +17,15 @@ export async function readStoredResult(client: Client, stored: StoredResult): Pr
   const { operationId, subject, taskQueue } = stored;
   const hash = createHash('sha256');
   const chunks: string[] = [];
-  for (let offset: number | null = 0; offset !== null; ) {
-    const chunk: ResultChunk | null = await client.workflow.execute<(input: ReadResult) => Promise<ResultChunk | null>>(READ_RESULT, {
-      workflowId: `result/${operationId}/${randomUUID()}`,
-      taskQueue,
-      args: [{ operationId, subject, offset }],
-    });
+  for (let offset: number | null = 0; offset !== null;) {
+    const chunk: ResultChunk | null = await client.workflow.execute<(input: ReadResult) => Promise<ResultChunk | null>>(
+      READ_RESULT,
+      {
+        workflowId: `result/${operationId}/${randomUUID()}`,
+        taskQueue,
+        args: [{ operationId, subject, offset }],
+      },
+    );
     if (chunk === null) throw holdpointError('RESULT_GONE', { operation: operationId });
     chunks.push(chunk.text);
     hash.update(chunk.text);

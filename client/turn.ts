@@ -70,7 +70,7 @@ export class Turn {
       (error: unknown) => ({ error }),
     );
     let seen = 0;
-    for (let pauseMs = FIRST_POLL_MS; ; ) {
+    for (let pauseMs = FIRST_POLL_MS; ;) {
       const over = await Promise.race([ended, delay(0, null)]);
       if (over !== null && 'error' in over) throw over.error;
       const events = over === null ? await this.eventsSoFar() : over.result.events;
@@ -102,14 +102,15 @@ export class Turn {
 
   /** The result of the turn's latest run: an operator's reset ends the run that was being awaited, not the turn. */
   private async end(): Promise<TurnResult> {
-    for (let runId: string | undefined; ; ) {
+    for (let runId: string | undefined; ;) {
       try {
         return (await this.handle.result()) as TurnResult;
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error;
         const latest = (await this.handle.describe()).runId;
         const reset = error.cause instanceof TerminatedFailure && latest !== runId;
-        if (!reset) throw holdpointError('TURN_ENDED_EARLY', { turn: this.id, detail: String(error.cause?.message) }, error);
+        if (!reset)
+          throw holdpointError('TURN_ENDED_EARLY', { turn: this.id, detail: String(error.cause?.message) }, error);
         runId = latest;
       }
     }
@@ -127,6 +128,11 @@ export class Turn {
   private async toolResult(operationId: string, end: CallOutcome & { outcome: 'executed' }): Promise<JsonValue> {
     if (end.result === null) return null;
     if (end.result.kind === 'inline') return end.result.value;
-    return readStoredResult(this.client, { ...this.at, operationId, bytes: end.result.bytes, digest: end.result.digest });
+    return readStoredResult(this.client, {
+      ...this.at,
+      operationId,
+      bytes: end.result.bytes,
+      digest: end.result.digest,
+    });
   }
 }

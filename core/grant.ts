@@ -44,7 +44,8 @@ const STRICTNESS: Readonly<Record<BindMode, number>> = { arguments: 2, material:
 
 /** Same deciding rule and same matched rules, each in the same version. */
 export function sameRules(granted: Ask, now: Ask): boolean {
-  const key = (ask: Ask) => [ask.rule, ...ask.matched].map((rule) => `${rule?.id ?? ''}@${rule?.version ?? ''}`).join(' ');
+  const key = (ask: Ask) =>
+    [ask.rule, ...ask.matched].map((rule) => `${rule?.id ?? ''}@${rule?.version ?? ''}`).join(' ');
   return key(granted) === key(now);
 }
 
@@ -81,4 +82,3 @@ export function addToTotals(
   }
   return next;
 }
-

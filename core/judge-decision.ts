@@ -38,7 +38,11 @@ export interface Judged {
  * What one decision is worth. Who speaks is judged first, so a stranger learns nothing of the request; then whether the
  * decision is about what is open; then whether it may allow. A person counts once; one deny closes.
  */
-export function judgeDecision(judgement: Judgement, decision: Decision, at: { signature: SignatureCheck; nowMs: number }): Judged {
+export function judgeDecision(
+  judgement: Judgement,
+  decision: Decision,
+  at: { signature: SignatureCheck; nowMs: number },
+): Judged {
   return (
     judgeSpeaker(judgement, decision, at.signature) ??
     judgeStanding(judgement, decision, at.nowMs) ??
@@ -63,10 +67,16 @@ function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number):
   const own = counted.find((earlier) => earlier.reviewer === decision.reviewer && earlier.answer === decision.answer);
   if (own !== undefined) return none('accepted', 'this decision is on record already');
   if (life.status === 'expired') return none('late', 'the deadline has passed; nothing was executed');
-  if (life.status === 'pending') return nowMs >= life.deadlineAtMs ? none('late', 'the deadline has passed; nothing was executed') : null;
-  const closing = life.status === 'denied' ? 'deny' : life.status === 'withdrawn' || life.status === 'refused' ? null : 'allow';
-  if (closing === decision.answer) return none('alreadyDecided', `${namesOf(counted, closing)} gave the same answer before`);
-  return none('conflict', `the request is ${life.status}${closing === null ? '' : ` by ${namesOf(counted, closing)}`}; that stands`);
+  if (life.status === 'pending')
+    return nowMs >= life.deadlineAtMs ? none('late', 'the deadline has passed; nothing was executed') : null;
+  const closing =
+    life.status === 'denied' ? 'deny' : life.status === 'withdrawn' || life.status === 'refused' ? null : 'allow';
+  if (closing === decision.answer)
+    return none('alreadyDecided', `${namesOf(counted, closing)} gave the same answer before`);
+  return none(
+    'conflict',
+    `the request is ${life.status}${closing === null ? '' : ` by ${namesOf(counted, closing)}`}; that stands`,
+  );
 }
 
 function judgeAllow(judgement: Judgement, decision: Decision): Judged {
@@ -82,7 +92,12 @@ function judgeAllow(judgement: Judgement, decision: Decision): Judged {
   if (current !== undefined && !serves(judgement, current, decision.reviewer)) {
     return none('notAReviewer', `this request first waits for ${describeStep(current)}`);
   }
-  const next = { decisionId: decision.decisionId, reviewer: decision.reviewer, answer: 'allow', verified: true } as const;
+  const next = {
+    decisionId: decision.decisionId,
+    reviewer: decision.reviewer,
+    answer: 'allow',
+    verified: true,
+  } as const;
   if (openSteps(judgement, [...judgement.counted, next]).length > 0) {
     return { code: 'accepted', detail: 'allow counted; more approvals are needed', effect: 'count' };
   }
@@ -90,8 +105,13 @@ function judgeAllow(judgement: Judgement, decision: Decision): Judged {
 }
 
 /** The steps that `counted` leaves open, judged by the people as they are now. */
-export function openSteps(judgement: Omit<Judgement, 'counted' | 'trust'>, counted: readonly CountedDecision[]): readonly Step[] {
-  const allows = [...new Set(counted.filter((decision) => decision.answer === 'allow').map((decision) => decision.reviewer))];
+export function openSteps(
+  judgement: Omit<Judgement, 'counted' | 'trust'>,
+  counted: readonly CountedDecision[],
+): readonly Step[] {
+  const allows = [
+    ...new Set(counted.filter((decision) => decision.answer === 'allow').map((decision) => decision.reviewer)),
+  ];
   return judgement.ask.steps.filter((step) => {
     const served = allows.filter((reviewer) => serves(judgement, step, reviewer)).length;
     return served < quorumOf(step);
@@ -99,17 +119,22 @@ export function openSteps(judgement: Omit<Judgement, 'counted' | 'trust'>, count
 }
 
 /** Allows counted in the first open step, and how many it needs; null when no step is open. */
-export function progressOf(judgement: Omit<Judgement, 'trust'>): { readonly allows: number; readonly needed: number } | null {
+export function progressOf(
+  judgement: Omit<Judgement, 'trust'>,
+): { readonly allows: number; readonly needed: number } | null {
   const step = openSteps(judgement, judgement.counted)[0];
   if (step === undefined) return null;
-  const allows = new Set(judgement.counted.filter((decision) => decision.answer === 'allow').map((decision) => decision.reviewer));
+  const allows = new Set(
+    judgement.counted.filter((decision) => decision.answer === 'allow').map((decision) => decision.reviewer),
+  );
   return { allows: [...allows].filter((reviewer) => serves(judgement, step, reviewer)).length, needed: quorumOf(step) };
 }
 
 /** Whether enough people are left who could still allow each step, at the level that the request has reached. */
 export function enoughReviewers(judgement: Omit<Judgement, 'counted' | 'trust'>, trust: Judgement['trust']): boolean {
   return judgement.ask.steps.every((step) => {
-    if (step.kind === 'confirm') return trust === 'namespace' || personForSubject(judgement.policy, step.subject) !== null;
+    if (step.kind === 'confirm')
+      return trust === 'namespace' || personForSubject(judgement.policy, step.subject) !== null;
     const able = approversAt(judgement, step).filter(
       (reviewer) => step.selfApproval || !isSelf(judgement.policy, reviewer, judgement.requester),
     );
@@ -118,7 +143,10 @@ export function enoughReviewers(judgement: Omit<Judgement, 'counted' | 'trust'>,
 }
 
 /** Everybody who may decide a rule's step now: its approvers and those of every escalation level reached. */
-export function approversAt(judgement: Pick<Judgement, 'policy' | 'ask' | 'life'>, step: Step & { kind: 'rule' }): readonly string[] {
+export function approversAt(
+  judgement: Pick<Judgement, 'policy' | 'ask' | 'life'>,
+  step: Step & { kind: 'rule' },
+): readonly string[] {
   const reached = judgement.ask.escalate.slice(0, judgement.life.level);
   const sets = [step.approvers, ...reached.map((level) => level.to)];
   return [...new Set(sets.flatMap((approvers) => eligibleReviewers(judgement.policy, approvers)))];
@@ -157,7 +185,10 @@ export function describeStep(step: Step): string {
 }
 
 function namesOf(counted: readonly CountedDecision[], answer: 'allow' | 'deny'): string {
-  return counted.filter((decision) => decision.answer === answer).map((decision) => decision.reviewer).join(', ');
+  return counted
+    .filter((decision) => decision.answer === answer)
+    .map((decision) => decision.reviewer)
+    .join(', ');
 }
 
 function none(code: VerdictCode, detail: string): Judged {

@@ -13,7 +13,11 @@ export interface StartWorkerOptions {
   /** Path of the prebuilt workflow code. */
   readonly bundlePath: string;
   readonly payloadKey?: string | undefined;
-  readonly connectionOptions?: { readonly tls?: boolean | object; readonly apiKey?: string; readonly metadata?: Record<string, string> };
+  readonly connectionOptions?: {
+    readonly tls?: boolean | object;
+    readonly apiKey?: string;
+    readonly metadata?: Record<string, string>;
+  };
   readonly maxCachedWorkflows?: number;
   /** Overrides for tests. */
   readonly worker?: Partial<WorkerOptions>;

@@ -66,7 +66,16 @@ async function nudgeTurns({ client, deps, nudged }: Sweep & { nudged: Map<string
     .where('state', 'in', ['allowed', 'denied', 'expired', 'refused', 'withdrawn'])
     .where('closed_at', '<', nowMs - PATIENCE_MS)
     .where('closed_at', '>', nowMs - LOOK_BACK_MS)
-    .where((eb) => eb.not(eb.exists(eb.selectFrom('operations').select('operation_id').whereRef('operations.operation_id', '=', 'requests.operation_id'))))
+    .where((eb) =>
+      eb.not(
+        eb.exists(
+          eb
+            .selectFrom('operations')
+            .select('operation_id')
+            .whereRef('operations.operation_id', '=', 'requests.operation_id'),
+        ),
+      ),
+    )
     .orderBy('closed_at', 'desc')
     .limit(MOST_ROWS)
     .execute();
@@ -94,7 +103,11 @@ async function nudge(client: Client, workflowId: string): Promise<void> {
 }
 
 /** Visibility only finds; whether a turn has ended is asked of the turn itself. */
-async function closeRowsOfEndedTurns({ client, deps, closedAfterMs }: Sweep & { closedAfterMs: number }): Promise<number> {
+async function closeRowsOfEndedTurns({
+  client,
+  deps,
+  closedAfterMs,
+}: Sweep & { closedAfterMs: number }): Promise<number> {
   const fromMs = Date.now() - LOOK_BACK_MS;
   const query = `WorkflowType = '${AGENT_TURN}' AND ExecutionStatus IN ('Terminated', 'Failed', 'TimedOut', 'Canceled') AND CloseTime > '${new Date(Math.min(closedAfterMs, fromMs)).toISOString()}'`;
   for await (const { workflowId } of client.workflow.list({ query, pageSize: 100 })) {

@@ -4,10 +4,11 @@ import type { Activities } from '../activities';
 /** Reads and writes of the ledger and reads at the tools: safe to repeat until the ledger answers. */
 const PATIENT = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterval: '5s' } as const;
 
-export const { openRequests, lookUpOutcome, recordOutcome, recordDecision, withdrawCall, readResultChunk } = proxyActivities<Activities>({
-  startToCloseTimeout: '2m',
-  retry: PATIENT,
-});
+export const { openRequests, lookUpOutcome, recordOutcome, recordDecision, withdrawCall, readResultChunk } =
+  proxyActivities<Activities>({
+    startToCloseTimeout: '2m',
+    retry: PATIENT,
+  });
 
 /** One attempt: what an attempt without an answer did is looked up, never tried again. Longer than the longest tool time-out. */
 export const { runTool } = proxyActivities<Activities>({

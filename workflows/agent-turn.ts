@@ -46,7 +46,8 @@ export async function agentTurn(input: unknown): Promise<TurnResult> {
 /** A worker older than the message fails only its task, so that a newer worker takes the turn over. */
 function assertKnownVersion(input: unknown): void {
   const version = (input as Partial<TurnInput> | null)?.v;
-  if (typeof version === 'number' && version > 1) throw new Error(`this worker does not know turns of version ${version}`);
+  if (typeof version === 'number' && version > 1)
+    throw new Error(`this worker does not know turns of version ${version}`);
 }
 
 async function openTurn(turn: Turn): Promise<void> {
@@ -130,7 +131,7 @@ function withdrawAll(turn: Turn): void {
 
 /** The ledger knows more than the turn (an accepted decision whose answer was lost): the rows are read again. */
 async function followNudges(turn: Turn, nudged: { count: number }): Promise<void> {
-  for (let seen = 0; ; ) {
+  for (let seen = 0; ;) {
     await condition(() => nudged.count > seen);
     seen = nudged.count;
     for (const call of turn.calls.filter((entry) => entry.state.status === 'pending')) {

@@ -48,7 +48,11 @@ async function answerFor(turn: Turn, message: unknown, { keep }: { keep: boolean
   } catch (error) {
     log.warn('decision not recorded', { error: String(error) });
   }
-  if (!keep) return verdict('notRecorded', 'the ledger could not be reached and nothing was recorded; send the same decision again');
+  if (!keep)
+    return verdict(
+      'notRecorded',
+      'the ledger could not be reached and nothing was recorded; send the same decision again',
+    );
   // A signal has nobody to tell, so it is kept and tried until the ledger answers.
   return accept(turn, await recordDecision(input));
 }
@@ -62,8 +66,14 @@ function accept(turn: Turn, { verdict: given, state }: DecisionAnswer): Verdict 
 }
 
 function noteWithdrawal(turn: Turn, message: unknown): void {
-  const { callId, reason } = (typeof message === 'object' && message !== null ? message : {}) as Record<string, unknown>;
-  const why = typeof reason === 'string' && reason !== '' ? `the requester took it back: ${reason.slice(0, 1_000)}` : 'the requester took it back';
+  const { callId, reason } = (typeof message === 'object' && message !== null ? message : {}) as Record<
+    string,
+    unknown
+  >;
+  const why =
+    typeof reason === 'string' && reason !== ''
+      ? `the requester took it back: ${reason.slice(0, 1_000)}`
+      : 'the requester took it back';
   const named = turn.calls.filter((call) => callId === undefined || call.proposed.id === callId);
   if (named.length === 0) turn.ignored += 1;
   for (const call of named) call.withdrawReason ??= why;

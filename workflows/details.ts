@@ -6,7 +6,8 @@ import { pendingRequests, type Turn } from './turn-state';
 /** What the Temporal UI shows of a turn: its open requests with deadlines, then its calls. Untrusted text is inert. */
 export function detailsOf(turn: Turn): string {
   const open = pendingRequests(turn);
-  const head = open.length === 0 ? '**No request is open.**' : `**${open.length} approval request(s) wait for people.**`;
+  const head =
+    open.length === 0 ? '**No request is open.**' : `**${open.length} approval request(s) wait for people.**`;
   const calls = turn.calls.map(({ proposed, state }) => {
     const word = state.status === 'ended' ? state.end.outcome : state.status;
     return `- ${showMarkdown(proposed.id)}: ${showMarkdown(`${proposed.server} / ${proposed.tool}`)}: **${word}**`;

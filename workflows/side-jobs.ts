@@ -3,7 +3,10 @@ import { readResultChunk, recordDecision } from './activity-proxies';
 import type { ReadResult, ResultChunk } from './messages';
 
 /** Judges a decision for a turn that has ended. */
-export async function lateDecision(input: { readonly message: unknown; readonly workflowId: string }): Promise<Verdict> {
+export async function lateDecision(input: {
+  readonly message: unknown;
+  readonly workflowId: string;
+}): Promise<Verdict> {
   return (await recordDecision(input)).verdict;
 }
 

@@ -129,7 +129,16 @@ export function resultOf(turn: Turn): TurnResult {
   const results = turn.calls.flatMap(({ proposed, operationId: id, state }): readonly CallResult[] => {
     const end = state.status === 'ended' ? state.end : null;
     const refused = end ?? (turn.refusal === null ? null : { outcome: 'refused' as const, ...turn.refusal });
-    return refused === null ? [] : [{ callId: proposed.id, operationId: id, server: proposed.server, tool: proposed.tool, end: refused }];
+    return refused === null
+      ? []
+      : [{ callId: proposed.id, operationId: id, server: proposed.server, tool: proposed.tool, end: refused }];
   });
-  return { v: 1, turnId: turn.turnId, contentDigest: turn.contentDigest, results, events: turn.events, refusal: turn.refusal };
+  return {
+    v: 1,
+    turnId: turn.turnId,
+    contentDigest: turn.contentDigest,
+    results,
+    events: turn.events,
+    refusal: turn.refusal,
+  };
 }

@@ -25,7 +25,11 @@ export async function advanceRequest(
   return stateOfRequest(next, await decisionsOf(tx, operationId));
 }
 
-async function advance(tx: Tx, row: RequestRow, by: { policy: Policy; trust: 'signatures' | 'namespace' }): Promise<RequestRow> {
+async function advance(
+  tx: Tx,
+  row: RequestRow,
+  by: { policy: Policy; trust: 'signatures' | 'namespace' },
+): Promise<RequestRow> {
   const before = lifeOf(row);
   const { ask, requester } = cardOf(row);
   let life = transition(before, { type: 'wake' }, tx.nowMs);
@@ -35,7 +39,8 @@ async function advance(tx: Tx, row: RequestRow, by: { policy: Policy; trust: 'si
   if (life.status === 'pending') return wait(tx, row, life);
   const state = life.status === 'expired' ? 'expired' : 'refused';
   const rule = ask.rule?.id ?? 'confirm';
-  const reason = state === 'expired' ? 'the deadline passed' : `NO_REVIEWERS: too few reviewers of rule ${rule} are left`;
+  const reason =
+    state === 'expired' ? 'the deadline passed' : `NO_REVIEWERS: too few reviewers of rule ${rule} are left`;
   await closeRequest(tx, row, { state, reason });
   return { ...row, state, closed_at: tx.nowMs, closed_reason: reason };
 }

@@ -7,7 +7,16 @@ import type { ApprovalFacts } from '../../core/outcome';
 import type { Policy } from '../../core/policy';
 import type { OpeningCause } from '../../core/request';
 import type { CallState } from '../../core/call-state';
-import { cardOf, lifeOf, termsOf, type DecisionRow, type GrantRow, type LookUp, type OperationRow, type RequestRow } from '../rows';
+import {
+  cardOf,
+  lifeOf,
+  termsOf,
+  type DecisionRow,
+  type GrantRow,
+  type LookUp,
+  type OperationRow,
+  type RequestRow,
+} from '../rows';
 import type { Tx } from '../transaction';
 import { decisionsOf, lockLatestRequest, operationOf, usableGrants } from './locate';
 import { isActive, type CallRef } from './open-call';
@@ -59,7 +68,10 @@ export async function dispatch(tx: Tx, request: Dispatch): Promise<Dispatched> {
   if (known !== null && known.status !== 'allowed') return { kind: 'state', state: known };
   if (!(await isActive(tx, request.active.version))) return { kind: 'reevaluate' };
   if (request.ask === null) return insert(tx, request, null);
-  const found = row === null ? await coveringWindow(tx, request, request.ask) : await ownGrant(tx, request, { row, ask: request.ask });
+  const found =
+    row === null
+      ? await coveringWindow(tx, request, request.ask)
+      : await ownGrant(tx, request, { row, ask: request.ask });
   if ('cause' in found) return { kind: 'stale', cause: found.cause };
   if (!(await consume(tx, request, found.grant))) return { kind: 'stale', cause: 'grantUnusable' };
   return insert(tx, request, found);
@@ -154,7 +166,8 @@ function approvalFacts(grant: GrantRow, permittedRule: RuleRef | null): Approval
 function whatChanged(request: Dispatch, row: RequestRow): OpeningCause | null {
   const card = cardOf(row);
   const { bound } = request;
-  if (card.argumentsDigest !== bound.argumentsDigest || canonicalJson(card.arguments) !== bound.masked) return 'argumentsChanged';
+  if (card.argumentsDigest !== bound.argumentsDigest || canonicalJson(card.arguments) !== bound.masked)
+    return 'argumentsChanged';
   if (card.serverIdentity !== bound.serverIdentity) return 'serverChanged';
   if (card.toolDigest !== bound.toolDigest) return 'definitionChanged';
   if (canonicalJson(card.resourceVersion) !== bound.resourceVersion) return 'resourceChanged';
@@ -261,7 +274,10 @@ async function again(tx: Tx, request: Dispatch, operation: OperationRow): Promis
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n) return state();
   const approval = operation.approval === null ? null : (JSON.parse(operation.approval) as ApprovalFacts);
-  const body = { attempt: request.attempt, because: 'the attempt before is proven absent and the tool is idempotent by operation id' };
+  const body = {
+    attempt: request.attempt,
+    because: 'the attempt before is proven absent and the tool is idempotent by operation id',
+  };
   tx.fact({ kind: 'operation.dispatchedAgain', operationId: operation.operation_id, body });
   return { kind: 'dispatched', approval, leaseUntilMs };
 }

@@ -2,14 +2,20 @@ import type { JsonObject } from '../../core/json';
 import type { ApprovalRequest } from '../../core/request';
 import type { OutboxEvent } from '../transaction';
 
-type RequestEventName = 'opened' | 'escalated' | 'reminded' | 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused';
+type RequestEventName =
+  'opened' | 'escalated' | 'reminded' | 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused';
 
 /** `dev.holdpoint.request.*`: the request whole when it opens, escalates or reminds; its id, revision and end otherwise. */
 export function requestEvent(name: RequestEventName, request: ApprovalRequest, more: JsonObject = {}): OutboxEvent {
   const { operationId, revision, shortId, workflowId } = request;
   const whole = name === 'opened' || name === 'escalated' || name === 'reminded';
   const data = whole ? { request: request as unknown as JsonObject } : { operationId, revision, shortId, workflowId };
-  const suffix = typeof more['level'] === 'number' ? `:${more['level']}` : typeof more['atMs'] === 'number' ? `:${more['atMs']}` : '';
+  const suffix =
+    typeof more['level'] === 'number'
+      ? `:${more['level']}`
+      : typeof more['atMs'] === 'number'
+        ? `:${more['atMs']}`
+        : '';
   return {
     id: `${operationId}:${revision}:${name}${suffix}`,
     type: `dev.holdpoint.request.${name}`,

@@ -18,12 +18,22 @@ export async function revokeGrant(
     .whereRef('uses', '<', 'max_uses')
     .where('expires_at', '>', tx.nowMs)
     .executeTakeFirst();
-  const grant = (await tx.db.selectFrom('grants').selectAll().where('grant_id', '=', grantId).executeTakeFirst()) ?? null;
+  const grant =
+    (await tx.db.selectFrom('grants').selectAll().where('grant_id', '=', grantId).executeTakeFirst()) ?? null;
   if (grant === null) return { ok: false, detail: `no grant ${grantId}`, grant };
   if (result.numUpdatedRows === 1n) {
-    tx.fact({ kind: 'grant.revoked', operationId: grant.operation_id, body: { grantId, by, reason, uses: grant.uses } });
+    tx.fact({
+      kind: 'grant.revoked',
+      operationId: grant.operation_id,
+      body: { grantId, by, reason, uses: grant.uses },
+    });
     return { ok: true, grant };
   }
-  const why = grant.revoked_at !== null ? 'was revoked before' : grant.uses >= grant.max_uses ? 'was used up before' : 'had ended before';
+  const why =
+    grant.revoked_at !== null
+      ? 'was revoked before'
+      : grant.uses >= grant.max_uses
+        ? 'was used up before'
+        : 'had ended before';
   return { ok: false, detail: `too late: grant ${grantId} ${why}`, grant };
 }

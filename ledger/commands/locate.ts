@@ -7,7 +7,12 @@ import type { Tx } from '../transaction';
  */
 export async function lockLatestRequest(tx: Tx, operationId: string): Promise<RequestRow | null> {
   const latest = () =>
-    tx.db.selectFrom('requests').selectAll().where('operation_id', '=', operationId).orderBy('revision', 'desc').limit(1);
+    tx.db
+      .selectFrom('requests')
+      .selectAll()
+      .where('operation_id', '=', operationId)
+      .orderBy('revision', 'desc')
+      .limit(1);
   if (tx.kind === 'sqlite') return (await latest().executeTakeFirst()) ?? null;
   let row = await latest().forUpdate().executeTakeFirst();
   let newest = await latest().executeTakeFirst();
@@ -30,7 +35,11 @@ export async function decisionsOf(tx: Tx, operationId: string): Promise<readonly
 }
 
 export async function operationOf(tx: Tx, operationId: string): Promise<OperationRow | null> {
-  const row = await tx.db.selectFrom('operations').selectAll().where('operation_id', '=', operationId).executeTakeFirst();
+  const row = await tx.db
+    .selectFrom('operations')
+    .selectAll()
+    .where('operation_id', '=', operationId)
+    .executeTakeFirst();
   return row ?? null;
 }
 

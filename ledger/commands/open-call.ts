@@ -43,7 +43,11 @@ export interface Opening {
   readonly call: CallRef;
   readonly plan: OpeningPlan;
   /** The policy by which `plan` was made; null where none is active. */
-  readonly active: { readonly version: number; readonly policy: Policy; readonly trust: 'signatures' | 'namespace' } | null;
+  readonly active: {
+    readonly version: number;
+    readonly policy: Policy;
+    readonly trust: 'signatures' | 'namespace';
+  } | null;
   readonly cause: OpeningCause;
 }
 
@@ -94,7 +98,11 @@ async function ask(tx: Tx, opening: Asking, previous: RequestRow | null): Promis
   const covering = await coveringGrant(tx, opening);
   if (covering !== null && previous === null) {
     const body = { ...proposalBody(call), grant: covering, rule: ruleBody(plan.draft) };
-    tx.fact({ kind: 'call.allowed', operationId: call.operationId, body: { ...body, because: 'a live grant covers it' } });
+    tx.fact({
+      kind: 'call.allowed',
+      operationId: call.operationId,
+      body: { ...body, because: 'a live grant covers it' },
+    });
     return { kind: 'state', state: { status: 'allowed', revision: 0 } };
   }
   const brake = previous === null ? ((await repeatedDenials(tx, opening)) ?? (await tooManyOpen(tx, opening))) : null;
@@ -111,7 +119,11 @@ async function ask(tx: Tx, opening: Asking, previous: RequestRow | null): Promis
 }
 
 async function coveringGrant(tx: Tx, { call, plan }: Asking): Promise<string | null> {
-  const key = { requesterKey: call.requesterKey, bindingDigest: plan.draft.bindingDigest, operationId: call.operationId };
+  const key = {
+    requesterKey: call.requesterKey,
+    bindingDigest: plan.draft.bindingDigest,
+    operationId: call.operationId,
+  };
   const grants = await usableGrants(tx, key);
   const match = grants.find((grant) => grant.once_for === null && sameRules(termsOf(grant).ask, plan.draft.ask));
   return match?.grant_id ?? null;
@@ -150,7 +162,11 @@ function nextLife({ plan, cause }: Asking, previous: RequestRow | null, nowMs: n
   const schedule = { escalate: asked.escalate, deadline: asked.deadline };
   const first = open({ revision: 1, digest, schedule }, nowMs);
   if (previous === null || cause === 'first') return first;
-  return transition({ ...first, status: 'allowed', revision: previous.revision }, { type: 'stale', digest, schedule }, nowMs);
+  return transition(
+    { ...first, status: 'allowed', revision: previous.revision },
+    { type: 'stale', digest, schedule },
+    nowMs,
+  );
 }
 
 /** Steps the request to the first level that has enough people; refused where none has. */
@@ -180,7 +196,11 @@ async function supersede(tx: Tx, row: RequestRow, cause: OpeningCause): Promise<
     .where('revision', '=', row.revision)
     .where('revoked_at', 'is', null)
     .execute();
-  tx.fact({ kind: 'request.stale', operationId: row.operation_id, body: { revision: row.revision, cause, digest: row.binding_digest } });
+  tx.fact({
+    kind: 'request.stale',
+    operationId: row.operation_id,
+    body: { revision: row.revision, cause, digest: row.binding_digest },
+  });
 }
 
 async function close(tx: Tx, row: RequestRow, end: { state: 'refused' | 'superseded'; reason: string }): Promise<void> {
@@ -192,7 +212,11 @@ async function close(tx: Tx, row: RequestRow, end: { state: 'refused' | 'superse
     .execute();
 }
 
-async function insertRequest(tx: Tx, opening: Asking, at: { life: CallLife; previous: RequestRow | null }): Promise<Opened> {
+async function insertRequest(
+  tx: Tx,
+  opening: Asking,
+  at: { life: CallLife; previous: RequestRow | null },
+): Promise<Opened> {
   const { call, plan, cause } = opening;
   const { life, previous } = at;
   const previousVersion = previous === null ? null : versionOf(previous);
@@ -206,7 +230,8 @@ async function insertRequest(tx: Tx, opening: Asking, at: { life: CallLife; prev
       deadlineAtMs: life.deadlineAtMs,
       similar,
       cause,
-      previousResourceVersion: canonicalJson(previousVersion) === canonicalJson(plan.draft.resourceVersion) ? null : previousVersion,
+      previousResourceVersion:
+        canonicalJson(previousVersion) === canonicalJson(plan.draft.resourceVersion) ? null : previousVersion,
     };
     const result = await tx.db
       .insertInto('requests')

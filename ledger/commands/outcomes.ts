@@ -10,7 +10,12 @@ import { lookUpAt } from './read-call';
 
 /** How a sent operation ended. `result` is the tool's result as JSON text. */
 export type Ending =
-  | { readonly outcome: 'executed'; readonly result: string | null; readonly isError: boolean; readonly evidence: Evidence }
+  | {
+      readonly outcome: 'executed';
+      readonly result: string | null;
+      readonly isError: boolean;
+      readonly evidence: Evidence;
+    }
   | { readonly outcome: 'failed'; readonly detail: string; readonly evidence: Evidence }
   | { readonly outcome: 'unknown'; readonly detail: string };
 
@@ -57,13 +62,28 @@ function columnsOf(ending: Ending) {
 function note(tx: Tx, row: OperationRow, settledBy: string | null): void {
   const { state, evidence, detail, result_digest: resultDigest, attempt, workflow_id: workflowId, subject } = row;
   const body: JsonObject = { outcome: state, evidence, detail, resultDigest, attempt, settledBy };
-  tx.fact({ kind: settledBy === null ? `operation.${state}` : 'operation.settled', operationId: row.operation_id, body });
+  tx.fact({
+    kind: settledBy === null ? `operation.${state}` : 'operation.settled',
+    operationId: row.operation_id,
+    body,
+  });
   const name = settledBy !== null ? 'settled' : state === 'dispatched' ? 'unknown' : state;
-  tx.emit(operationEvent(name, row.operation_id, { ...body, workflowId, requester: subject, server: row.server, tool: row.tool }));
+  tx.emit(
+    operationEvent(name, row.operation_id, {
+      ...body,
+      workflowId,
+      requester: subject,
+      server: row.server,
+      tool: row.tool,
+    }),
+  );
 }
 
 /** The attempt is over without an answer and can send nothing more: absence may be believed `settleAfter` from now. */
-export async function endAttempt(tx: Tx, { operationId, attempt }: { operationId: string; attempt: number }): Promise<void> {
+export async function endAttempt(
+  tx: Tx,
+  { operationId, attempt }: { operationId: string; attempt: number },
+): Promise<void> {
   await tx.db
     .updateTable('operations')
     .set({ lease_until: tx.nowMs })
@@ -75,7 +95,10 @@ export async function endAttempt(tx: Tx, { operationId, attempt }: { operationId
 }
 
 /** Notes that an attempt's effect is proven absent, which lets an idempotent tool be sent to once more. */
-export async function recordAbsence(tx: Tx, { operationId, attempt }: { operationId: string; attempt: number }): Promise<boolean> {
+export async function recordAbsence(
+  tx: Tx,
+  { operationId, attempt }: { operationId: string; attempt: number },
+): Promise<boolean> {
   const result = await tx.db
     .updateTable('operations')
     .set({ absent_attempt: attempt })
@@ -84,11 +107,13 @@ export async function recordAbsence(tx: Tx, { operationId, attempt }: { operatio
     .where('absent_attempt', '<', attempt)
     .where('state', '=', 'dispatched')
     .executeTakeFirst();
-  if (result.numUpdatedRows === 1n) tx.fact({ kind: 'operation.absent', operationId, body: { attempt, evidence: 'lookUp' } });
+  if (result.numUpdatedRows === 1n)
+    tx.fact({ kind: 'operation.absent', operationId, body: { attempt, evidence: 'lookUp' } });
   return result.numUpdatedRows === 1n;
 }
 
-export type Settled = { readonly ok: true; readonly state: CallState } | { readonly ok: false; readonly detail: string };
+export type Settled =
+  { readonly ok: true; readonly state: CallState } | { readonly ok: false; readonly detail: string };
 
 /** A person states an unknown outcome, with a reason; anything but an unknown one is left as it is. */
 export async function settle(
@@ -98,7 +123,8 @@ export async function settle(
   const { operationId, outcome, by, reason } = settlement;
   const row = await operationOf(tx, operationId);
   if (row === null) return { ok: false, detail: `no operation ${operationId} was sent` };
-  if (row.state !== 'unknown') return { ok: false, detail: `the outcome of ${operationId} is ${row.state}; only an unknown one is settled` };
+  if (row.state !== 'unknown')
+    return { ok: false, detail: `the outcome of ${operationId} is ${row.state}; only an unknown one is settled` };
   const ending: Ending =
     outcome === 'executed'
       ? { outcome, result: null, isError: false, evidence: 'settlement' }

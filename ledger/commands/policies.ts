@@ -19,11 +19,21 @@ export interface NewPolicy {
 }
 
 /** Makes `policy` the active one; the same text again changes nothing and answers the version in force. */
-export async function applyPolicy(tx: Tx, { text, fileName, policy, by }: NewPolicy): Promise<{ version: number; changed: boolean }> {
+export async function applyPolicy(
+  tx: Tx,
+  { text, fileName, policy, by }: NewPolicy,
+): Promise<{ version: number; changed: boolean }> {
   const digest = `sha256:${sha256Hex(text)}`;
-  const active = await tx.db.selectFrom('policies').select(['version', 'digest']).where('active', '=', 1).executeTakeFirst();
+  const active = await tx.db
+    .selectFrom('policies')
+    .select(['version', 'digest'])
+    .where('active', '=', 1)
+    .executeTakeFirst();
   if (active?.digest === digest) return { version: active.version, changed: false };
-  const last = await tx.db.selectFrom('policies').select((eb) => eb.fn.max('version').as('version')).executeTakeFirst();
+  const last = await tx.db
+    .selectFrom('policies')
+    .select((eb) => eb.fn.max('version').as('version'))
+    .executeTakeFirst();
   const version = Number(last?.version ?? 0) + 1;
   await tx.db.updateTable('policies').set({ active: 0 }).where('active', '=', 1).execute();
   await tx.db
@@ -39,7 +49,11 @@ export async function applyPolicy(tx: Tx, { text, fileName, policy, by }: NewPol
       active: 1,
     })
     .execute();
-  tx.fact({ kind: 'policy.applied', operationId: null, body: { version, digest, by, previous: active?.version ?? null } });
+  tx.fact({
+    kind: 'policy.applied',
+    operationId: null,
+    body: { version, digest, by, previous: active?.version ?? null },
+  });
   return { version, changed: true };
 }
 
@@ -47,10 +61,18 @@ export async function applyPolicy(tx: Tx, { text, fileName, policy, by }: NewPol
 export function createPolicyReader(): (db: Store['db'] | Tx['db']) => Promise<ActivePolicy | null> {
   let cached: ActivePolicy | null = null;
   return async (db) => {
-    const head = await db.selectFrom('policies').select(['version', 'digest']).where('active', '=', 1).executeTakeFirst();
+    const head = await db
+      .selectFrom('policies')
+      .select(['version', 'digest'])
+      .where('active', '=', 1)
+      .executeTakeFirst();
     if (head === undefined) return null;
     if (cached?.version === head.version && cached.digest === head.digest) return cached;
-    const row = await db.selectFrom('policies').selectAll().where('version', '=', head.version).executeTakeFirstOrThrow();
+    const row = await db
+      .selectFrom('policies')
+      .selectAll()
+      .where('version', '=', head.version)
+      .executeTakeFirstOrThrow();
     cached = {
       version: row.version,
       digest: row.digest,

@@ -2,7 +2,14 @@ import { transition, type CallLife } from '../../core/call';
 import type { CallState } from '../../core/call-state';
 import type { Decision, Verdict, VerdictCode } from '../../core/decision';
 import { extentOf, UNLIMITED_USES, type GrantTerms } from '../../core/grant';
-import { judgeDecision, progressOf, type CountedDecision, type Judged, type Judgement, type SignatureCheck } from '../../core/judge-decision';
+import {
+  judgeDecision,
+  progressOf,
+  type CountedDecision,
+  type Judged,
+  type Judgement,
+  type SignatureCheck,
+} from '../../core/judge-decision';
 import { canonicalJson, type JsonObject } from '../../core/json';
 import type { Policy } from '../../core/policy';
 import { cardOf, countedOf, lifeOf, stateOfRequest, type DecisionRow, type RequestRow } from '../rows';
@@ -34,7 +41,8 @@ export interface DecisionAnswer {
 export async function recordDecision(tx: Tx, received: DecisionToRecord): Promise<DecisionAnswer> {
   const { decision, workflowId } = received;
   const row = await lockLatestRequest(tx, decision.operationId);
-  if (row === null || row.workflow_id !== workflowId || decision.revision > row.revision) return unknownRequest(tx, received);
+  if (row === null || row.workflow_id !== workflowId || decision.revision > row.revision)
+    return unknownRequest(tx, received);
   const decisions = (await decisionsOf(tx, decision.operationId)).filter((entry) => entry.revision === row.revision);
   const judgement: Judgement = {
     life: lifeOf(row),
@@ -64,7 +72,11 @@ async function insertDecision(tx: Tx, { decision, signature }: DecisionToRecord)
     message: canonicalJson(decision as unknown as JsonObject),
     decided_at: tx.nowMs,
   };
-  await tx.db.insertInto('decisions').values(row).onConflict((conflict) => conflict.doNothing()).execute();
+  await tx.db
+    .insertInto('decisions')
+    .values(row)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
   return row;
 }
 
@@ -110,7 +122,9 @@ export async function closeRequest(
 
 async function issueGrant(tx: Tx, { row, decisions, judgement, received }: Omit<Applying, 'judged'>): Promise<void> {
   const allows = decisions.filter((decision) => decision.answer === 'allow');
-  const minutes = allows.map((allow) => (JSON.parse(allow.message) as Decision).minutes).filter((given) => given !== undefined);
+  const minutes = allows
+    .map((allow) => (JSON.parse(allow.message) as Decision).minutes)
+    .filter((given) => given !== undefined);
   const extent = extentOf(judgement.ask.validity, minutes.length === 0 ? null : Math.min(...minutes), tx.nowMs);
   const terms: GrantTerms = {
     v: 1,
@@ -146,13 +160,23 @@ async function issueGrant(tx: Tx, { row, decisions, judgement, received }: Omit<
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  const body = { grantId, revision: row.revision, expiresAtMs: extent.expiresAtMs, deciders: [...terms.deciders], verified: terms.verified };
+  const body = {
+    grantId,
+    revision: row.revision,
+    expiresAtMs: extent.expiresAtMs,
+    deciders: [...terms.deciders],
+    verified: terms.verified,
+  };
   tx.fact({ kind: 'grant.issued', operationId: row.operation_id, body: { ...body, uses: extent.maxUses } });
   if (!extent.once) await coverSiblings(tx, row, { grantId, left: extent.maxUses - 1, rule: received.policy });
 }
 
 /** A new window answers pending requests of the same requester, binding and rules; nothing else is covered by it. */
-async function coverSiblings(tx: Tx, row: RequestRow, grant: { grantId: string; left: number; rule: Policy }): Promise<void> {
+async function coverSiblings(
+  tx: Tx,
+  row: RequestRow,
+  grant: { grantId: string; left: number; rule: Policy },
+): Promise<void> {
   const asked = canonicalJson(cardOf(row).ask as unknown as JsonObject);
   const pending = await tx.db
     .selectFrom('requests')
@@ -176,23 +200,44 @@ function columnsOf(life: CallLife, row: RequestRow, nowMs: number): Partial<Requ
   return { state: life.status as RequestRow['state'], closed_at: nowMs };
 }
 
-function note(tx: Tx, { received, judged, row }: { received: DecisionToRecord; judged: Judged; row: RequestRow }): void {
+function note(
+  tx: Tx,
+  { received, judged, row }: { received: DecisionToRecord; judged: Judged; row: RequestRow },
+): void {
   const counts = judged.effect !== 'none';
   const { decision, signature } = received;
-  const body = { ...decisionBody(decision), code: judged.code, signature, trust: received.trust, openRevision: row.revision };
+  const body = {
+    ...decisionBody(decision),
+    code: judged.code,
+    signature,
+    trust: received.trust,
+    openRevision: row.revision,
+  };
   tx.fact({ kind: counts ? 'decision.recorded' : 'decision.notCounted', operationId: decision.operationId, body });
 }
 
 function decisionBody(decision: Decision): JsonObject {
   const { decisionId, reviewer, answer, revision, digest, channel } = decision;
-  return { decisionId, reviewer, answer, revision, digest, channel, reason: decision.reason ?? null, minutes: decision.minutes ?? null };
+  return {
+    decisionId,
+    reviewer,
+    answer,
+    revision,
+    digest,
+    channel,
+    reason: decision.reason ?? null,
+    minutes: decision.minutes ?? null,
+  };
 }
 
 function unknownRequest(tx: Tx, { decision, signature }: DecisionToRecord): DecisionAnswer {
   const body = { ...decisionBody(decision), code: 'unknownRequest', signature };
   tx.fact({ kind: 'decision.notCounted', operationId: null, body: { ...body, namedOperation: decision.operationId } });
   const detail = 'no such approval request is open in this turn; a decision is never kept for later';
-  const verdict = verdictOf('unknownRequest', detail, { operationId: decision.operationId, revision: decision.revision });
+  const verdict = verdictOf('unknownRequest', detail, {
+    operationId: decision.operationId,
+    revision: decision.revision,
+  });
   return { verdict, state: null };
 }
 
@@ -213,7 +258,8 @@ async function answer(tx: Tx, { row, decisions, judgement, judged }: Answering):
   const counted: readonly CountedDecision[] = decisions.map(countedOf);
   const hidden = judged.code === 'notAReviewer' || judged.code === 'badSignature';
   const closing = row.state === 'denied' ? 'deny' : 'allow';
-  const closedBy = row.state === 'allowed' || row.state === 'denied' ? counted.filter((entry) => entry.answer === closing) : [];
+  const closedBy =
+    row.state === 'allowed' || row.state === 'denied' ? counted.filter((entry) => entry.answer === closing) : [];
   const verdict: Verdict = {
     code: judged.code,
     detail: judged.detail,

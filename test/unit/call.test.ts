@@ -13,15 +13,35 @@ const allowed = transition(pending, allow, 1);
 describe('a pending request', () => {
   test.each([
     { name: 'allows the same digest in time', event: allow, nowMs: 30 * MINUTE - 1, status: 'allowed' },
-    { name: 'expires at the deadline, not after it [TIME-11] [TIME2-2]', event: allow, nowMs: 30 * MINUTE, status: 'expired' },
-    { name: 'is expired for an allow 27 s late [TIME-11]', event: allow, nowMs: 30 * MINUTE + 27_000, status: 'expired' },
+    {
+      name: 'expires at the deadline, not after it [TIME-11] [TIME2-2]',
+      event: allow,
+      nowMs: 30 * MINUTE,
+      status: 'expired',
+    },
+    {
+      name: 'is expired for an allow 27 s late [TIME-11]',
+      event: allow,
+      nowMs: 30 * MINUTE + 27_000,
+      status: 'expired',
+    },
     { name: 'ignores a decision on another digest', event: { ...allow, digest: 'd2' }, nowMs: 999, status: 'pending' },
-    { name: 'ignores a decision on another revision [BIND-07]', event: { ...allow, revision: 2 }, nowMs: 999, status: 'pending' },
+    {
+      name: 'ignores a decision on another revision [BIND-07]',
+      event: { ...allow, revision: 2 },
+      nowMs: 999,
+      status: 'pending',
+    },
     { name: 'is denied by one deny', event: { ...allow, type: 'deny' }, nowMs: 999, status: 'denied' },
     { name: 'is withdrawn', event: { type: 'withdraw' }, nowMs: 999, status: 'withdrawn' },
     { name: 'is refused', event: { type: 'refuse' }, nowMs: 999, status: 'refused' },
     { name: 'cannot be dispatched', event: { type: 'dispatch' }, nowMs: 999, status: 'pending' },
-    { name: 'expires on a wake at the deadline, never runs [TIME-01] [TIME2-1]', event: { type: 'wake' }, nowMs: 30 * MINUTE, status: 'expired' },
+    {
+      name: 'expires on a wake at the deadline, never runs [TIME-01] [TIME2-1]',
+      event: { type: 'wake' },
+      nowMs: 30 * MINUTE,
+      status: 'expired',
+    },
     { name: 'stays pending on a wake that is early', event: { type: 'wake' }, nowMs: 5, status: 'pending' },
   ] as const)('$name', ({ event, nowMs, status }) => {
     expect(transition(pending, event, nowMs).status).toBe(status);
@@ -51,11 +71,20 @@ describe('a pending request', () => {
 describe('an allowed call', () => {
   test('that is found stale opens the next revision with times of its own [TIME-06] [BIND-06]', () => {
     const next = transition(allowed, { type: 'stale', digest: 'd2', schedule }, 9 * MINUTE);
-    expect(next).toMatchObject({ status: 'pending', revision: 2, digest: 'd2', level: 0, dueAtMs: 19 * MINUTE, deadlineAtMs: 39 * MINUTE });
+    expect(next).toMatchObject({
+      status: 'pending',
+      revision: 2,
+      digest: 'd2',
+      level: 0,
+      dueAtMs: 19 * MINUTE,
+      deadlineAtMs: 39 * MINUTE,
+    });
   });
 
   test('that is stale in its third revision is refused [SWAP-13]', () => {
-    expect(transition({ ...allowed, revision: 3 }, { type: 'stale', digest: 'd4', schedule }, 1).status).toBe('refused');
+    expect(transition({ ...allowed, revision: 3 }, { type: 'stale', digest: 'd4', schedule }, 1).status).toBe(
+      'refused',
+    );
   });
 
   test.each([
@@ -113,7 +142,9 @@ function run(events: readonly { readonly event: CallEvent; readonly restMs: numb
   });
 }
 
-const story = fc.array(fc.record({ event: anyEvent, restMs: fc.integer({ min: 0, max: 12 * MINUTE }) }), { maxLength: 30 });
+const story = fc.array(fc.record({ event: anyEvent, restMs: fc.integer({ min: 0, max: 12 * MINUTE }) }), {
+  maxLength: 30,
+});
 
 test('a law: nothing is dispatched without an allow of the open revision and digest before it', () => {
   fc.assert(

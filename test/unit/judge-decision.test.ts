@@ -1,11 +1,22 @@
 import { open, transition, type CallLife } from '../../core/call';
 import type { Decision } from '../../core/decision';
 import type { Ask } from '../../core/evaluation';
-import { enoughReviewers, judgeDecision, type CountedDecision, type Judgement, type SignatureCheck } from '../../core/judge-decision';
+import {
+  enoughReviewers,
+  judgeDecision,
+  type CountedDecision,
+  type Judgement,
+  type SignatureCheck,
+} from '../../core/judge-decision';
 import type { Person, Policy } from '../../core/policy';
 
 const MINUTE = 60_000;
-const person = (name: string, groups: string[], subjects = [name, `user:${name}`]): Person => ({ name, groups, keys: [], subjects });
+const person = (name: string, groups: string[], subjects = [name, `user:${name}`]): Person => ({
+  name,
+  groups,
+  keys: [],
+  subjects,
+});
 const policy: Policy = {
   v: 1,
   trust: null,
@@ -30,7 +41,10 @@ const ask: Ask = {
   deadline: { afterMs: 30 * MINUTE, then: 'expire', remindEveryMs: null },
   emergency: false,
 };
-const quorum2: Ask = { ...ask, steps: [{ kind: 'rule', approvers: { groups: ['dba'], people: [], quorum: 2 }, selfApproval: false }] };
+const quorum2: Ask = {
+  ...ask,
+  steps: [{ kind: 'rule', approvers: { groups: ['dba'], people: [], quorum: 2 }, selfApproval: false }],
+};
 const pending = open({ revision: 1, digest: 'd1', schedule: ask }, 0);
 const judgement: Judgement = {
   life: pending,
@@ -51,9 +65,21 @@ const decision = (more: Partial<Decision> = {}): Decision => ({
   channel: 'update',
   ...more,
 });
-const counted = (reviewer: string, answer: 'allow' | 'deny' = 'allow'): CountedDecision => ({ decisionId: reviewer, reviewer, answer, verified: true });
-const judge = (changes: Partial<Judgement>, more: Partial<Decision> = {}, at: { signature?: SignatureCheck; nowMs?: number } = {}) =>
-  judgeDecision({ ...judgement, ...changes }, decision(more), { signature: at.signature ?? 'absent', nowMs: at.nowMs ?? 1_000 });
+const counted = (reviewer: string, answer: 'allow' | 'deny' = 'allow'): CountedDecision => ({
+  decisionId: reviewer,
+  reviewer,
+  answer,
+  verified: true,
+});
+const judge = (
+  changes: Partial<Judgement>,
+  more: Partial<Decision> = {},
+  at: { signature?: SignatureCheck; nowMs?: number } = {},
+) =>
+  judgeDecision({ ...judgement, ...changes }, decision(more), {
+    signature: at.signature ?? 'absent',
+    nowMs: at.nowMs ?? 1_000,
+  });
 const ended = (type: 'allow' | 'deny'): CallLife => transition(pending, { type, revision: 1, digest: 'd1' }, 1);
 
 test('an approver allows', () => {
@@ -72,12 +98,17 @@ test.each([
 
 test('a lead decides after the escalation [TIME-03]', () => {
   const life = transition(pending, { type: 'wake' }, 10 * MINUTE);
-  expect(judge({ life }, { reviewer: 'l1' }, { nowMs: 12 * MINUTE })).toMatchObject({ code: 'accepted', effect: 'allow' });
+  expect(judge({ life }, { reviewer: 'l1' }, { nowMs: 12 * MINUTE })).toMatchObject({
+    code: 'accepted',
+    effect: 'allow',
+  });
 });
 
 describe('the requester', () => {
   test('cannot allow the own call [WHO-02] [FORGE-9]', () => {
-    expect(judge({ requester: { subject: 'u1', agent: 'bot', chain: [] } }, { reviewer: 'u1' }).code).toBe('selfApproval');
+    expect(judge({ requester: { subject: 'u1', agent: 'bot', chain: [] } }, { reviewer: 'u1' }).code).toBe(
+      'selfApproval',
+    );
   });
   test('is compared through the delegation chain [NEST-06] [FORGE-10]', () => {
     const requester = { subject: 'service', agent: 'sub', chain: ['user:u1', 'bot', 'sub'] };
@@ -85,10 +116,15 @@ describe('the requester', () => {
   });
   test('can deny the own call [WHO-03]', () => {
     const requester = { subject: 'u1', agent: 'bot', chain: [] };
-    expect(judge({ requester }, { reviewer: 'u1', answer: 'deny' })).toMatchObject({ code: 'accepted', effect: 'deny' });
+    expect(judge({ requester }, { reviewer: 'u1', answer: 'deny' })).toMatchObject({
+      code: 'accepted',
+      effect: 'deny',
+    });
   });
   test('can allow where the rule says so in plain words [WHO-04]', () => {
-    const steps = [{ kind: 'rule', approvers: { groups: ['dba'], people: [], quorum: 1 }, selfApproval: true }] as const;
+    const steps = [
+      { kind: 'rule', approvers: { groups: ['dba'], people: [], quorum: 1 }, selfApproval: true },
+    ] as const;
     const requester = { subject: 'u1', agent: 'bot', chain: [] };
     expect(judge({ ask: { ...ask, steps }, requester }, { reviewer: 'u1' }).code).toBe('accepted');
   });
@@ -110,11 +146,36 @@ describe('what is open', () => {
   test.each([
     ['another revision is stale [BIND-07]', {}, { revision: 2 }, 'stale'],
     ['another digest is stale', {}, { digest: 'd2' }, 'stale'],
-    ['a deny after an allow is a conflict', { life: ended('allow'), counted: [counted('r1')] }, { reviewer: 'r2', answer: 'deny' }, 'conflict'],
-    ['an allow after a deny is a conflict [DENY-07]', { life: ended('deny'), counted: [counted('r1', 'deny')] }, {}, 'conflict'],
-    ['an equal answer of another is alreadyDecided [EXEC-02]', { life: ended('allow'), counted: [counted('r1')] }, { reviewer: 'r2' }, 'alreadyDecided'],
-    ['the same answer of the same person is accepted again [EXEC-01] [WEB-7]', { life: ended('allow'), counted: [counted('r1')] }, {}, 'accepted'],
-    ['an allow after a withdrawal is a conflict [DENY-06]', { life: transition(pending, { type: 'withdraw' }, 1) }, {}, 'conflict'],
+    [
+      'a deny after an allow is a conflict',
+      { life: ended('allow'), counted: [counted('r1')] },
+      { reviewer: 'r2', answer: 'deny' },
+      'conflict',
+    ],
+    [
+      'an allow after a deny is a conflict [DENY-07]',
+      { life: ended('deny'), counted: [counted('r1', 'deny')] },
+      {},
+      'conflict',
+    ],
+    [
+      'an equal answer of another is alreadyDecided [EXEC-02]',
+      { life: ended('allow'), counted: [counted('r1')] },
+      { reviewer: 'r2' },
+      'alreadyDecided',
+    ],
+    [
+      'the same answer of the same person is accepted again [EXEC-01] [WEB-7]',
+      { life: ended('allow'), counted: [counted('r1')] },
+      {},
+      'accepted',
+    ],
+    [
+      'an allow after a withdrawal is a conflict [DENY-06]',
+      { life: transition(pending, { type: 'withdraw' }, 1) },
+      {},
+      'conflict',
+    ],
     ['an allow after expiry is late [TIME-11]', { life: { ...pending, status: 'expired' as const } }, {}, 'late'],
   ] as const)('%s', (_name, changes, more, code) => {
     expect(judge(changes, more)).toMatchObject({ code, effect: 'none' });
@@ -139,18 +200,25 @@ test('a reviewer cannot widen a rule [SWAP-10]', () => {
 
 describe('a quorum of two', () => {
   test('counts a person once, by whatever channel [WHO-15] [FORGE-5]', () => {
-    expect(judge({ ask: quorum2, counted: [counted('r1')] }, { channel: 'cli' })).toMatchObject({ code: 'accepted', effect: 'none' });
+    expect(judge({ ask: quorum2, counted: [counted('r1')] }, { channel: 'cli' })).toMatchObject({
+      code: 'accepted',
+      effect: 'none',
+    });
   });
   test('closes with the second person', () => {
     expect(judge({ ask: quorum2 })).toMatchObject({ effect: 'count' });
     expect(judge({ ask: quorum2, counted: [counted('r1')] }, { reviewer: 'r2' })).toMatchObject({ effect: 'allow' });
   });
   test('is closed by one deny [DENY-05]', () => {
-    expect(judge({ ask: quorum2, counted: [counted('r1')] }, { reviewer: 'r2', answer: 'deny' })).toMatchObject({ effect: 'deny' });
+    expect(judge({ ask: quorum2, counted: [counted('r1')] }, { reviewer: 'r2', answer: 'deny' })).toMatchObject({
+      effect: 'deny',
+    });
   });
   test('does not count who left the group since [FORGE-12]', () => {
     const { r1: _left, ...people } = policy.people;
-    expect(judge({ ask: quorum2, policy: { ...policy, people }, counted: [counted('r1')] }, { reviewer: 'r2' })).toMatchObject({ effect: 'count' });
+    expect(
+      judge({ ask: quorum2, policy: { ...policy, people }, counted: [counted('r1')] }, { reviewer: 'r2' }),
+    ).toMatchObject({ effect: 'count' });
   });
 });
 
@@ -164,10 +232,15 @@ describe('a confirmation and a rule on one request', () => {
   test('is not allowed by the own human alone', () => {
     const requester = { subject: 'u1', agent: 'bot', chain: [] };
     expect(judge({ ask: both, requester }, { reviewer: 'u1' })).toMatchObject({ effect: 'count' });
-    expect(judge({ ask: both, requester, counted: [counted('u1')] }, { reviewer: 'r1' })).toMatchObject({ effect: 'allow' });
+    expect(judge({ ask: both, requester, counted: [counted('u1')] }, { reviewer: 'r1' })).toMatchObject({
+      effect: 'allow',
+    });
   });
   test('takes one answer of a person who is eligible for both', () => {
-    const steps = [{ kind: 'confirm', subject: 'u1' }, { kind: 'rule', approvers: { groups: ['dba'], people: [], quorum: 1 }, selfApproval: true }] as const;
+    const steps = [
+      { kind: 'confirm', subject: 'u1' },
+      { kind: 'rule', approvers: { groups: ['dba'], people: [], quorum: 1 }, selfApproval: true },
+    ] as const;
     const requester = { subject: 'u1', agent: 'bot', chain: [] };
     expect(judge({ ask: { ...ask, steps }, requester }, { reviewer: 'u1' })).toMatchObject({ effect: 'allow' });
   });
