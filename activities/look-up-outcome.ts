@@ -27,7 +27,8 @@ export async function lookUpOutcome(deps: Dependencies, operationId: string): Pr
   if (row.state !== 'dispatched') return { state: stateOfOperation(row, lookUpAt(row)), attempt: row.attempt };
   if (row.absent_attempt === row.attempt) return again(row);
   const lookUp = contractOf(row);
-  if (lookUp === null) return end(deps, row, { outcome: 'unknown', detail: 'the tool declares no way to look the outcome up' });
+  if (lookUp === null)
+    return end(deps, row, { outcome: 'unknown', detail: 'the tool declares no way to look the outcome up' });
   return ask(deps, row, lookUp);
 }
 
@@ -52,7 +53,10 @@ async function ask(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promi
     case 'unreachable': {
       const endsAtMs = lookUpAt(row) + lookUp.contract.budgetMs;
       if (nowMs < endsAtMs) return later(row, Math.min(nowMs + ASK_AGAIN_MS, endsAtMs));
-      return end(deps, row, { outcome: 'unknown', detail: `the outcome could not be looked up in time: ${found.detail}` });
+      return end(deps, row, {
+        outcome: 'unknown',
+        detail: `the outcome could not be looked up in time: ${found.detail}`,
+      });
     }
   }
 }
@@ -61,7 +65,8 @@ const MOST_ATTEMPTS = 3;
 
 async function absent(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promise<LookedUp> {
   const { operation_id: operationId, attempt } = row;
-  if (lookUp.idempotent && attempt < MOST_ATTEMPTS && (await deps.ledger.recordAbsence(operationId, attempt))) return again(row);
+  if (lookUp.idempotent && attempt < MOST_ATTEMPTS && (await deps.ledger.recordAbsence(operationId, attempt)))
+    return again(row);
   const detail = 'the tool has no record of this operation: nothing was done';
   return end(deps, row, { outcome: 'failed', detail, evidence: 'lookUp' });
 }

@@ -14,8 +14,7 @@ export interface OpenInput {
 }
 
 export type OpenedTurn =
-  | { readonly ok: true; readonly states: readonly CallState[] }
-  | { readonly ok: false; readonly refusal: Refusal };
+  { readonly ok: true; readonly states: readonly CallState[] } | { readonly ok: false; readonly refusal: Refusal };
 
 /** How often a plan is made anew because another policy became active meanwhile. */
 const MOST_PLANS = 5;
@@ -40,7 +39,8 @@ export async function openRequests(deps: Dependencies, { workflowId, turn: input
 /** What to put on record for a prepared call. */
 export async function openingOf(deps: Dependencies, prepared: PreparedCall, cause: OpeningCause): Promise<Opening> {
   const { ref: call } = prepared;
-  if (prepared.kind === 'refused') return { call, cause, active: null, plan: { kind: 'refused', refusal: prepared.refusal } };
+  if (prepared.kind === 'refused')
+    return { call, cause, active: null, plan: { kind: 'refused', refusal: prepared.refusal } };
   const { active } = prepared;
   if (prepared.ask === null) return { call, cause, active, plan: { kind: 'free' } };
   const draft = await draftOf(deps, prepared);
@@ -77,7 +77,10 @@ async function draftOf(deps: Dependencies, call: ReadyCall): Promise<RequestDraf
     classification: entry.classification,
     reversible: entry.reversible,
     expected: entry.expected,
-    preview: entry.preview === null || preview === null ? null : { show: entry.preview.show, value: preview.ok ? preview.value : { unavailable: preview.detail } },
+    preview:
+      entry.preview === null || preview === null
+        ? null
+        : { show: entry.preview.show, value: preview.ok ? preview.value : { unavailable: preview.detail } },
     state: call.state ?? (state?.ok === true ? state.value : null),
     note: call.call.note ?? null,
   };

@@ -5,7 +5,10 @@ import type { Dependencies } from './dependencies';
 const CHUNK_UNITS = 500_000;
 
 /** One chunk of a stored result; null where there is none, or it belongs to another requester. Only reads. */
-export async function readResultChunk(deps: Dependencies, { operationId, subject, offset }: ReadResult): Promise<ResultChunk | null> {
+export async function readResultChunk(
+  deps: Dependencies,
+  { operationId, subject, offset }: ReadResult,
+): Promise<ResultChunk | null> {
   const operation = await deps.ledger.operation(operationId);
   if (operation === null || operation.subject !== subject || operation.result === null) return null;
   // JSON text escapes no character beyond the basic plane, so a chunk must not end within a surrogate pair.

@@ -13,7 +13,8 @@ export interface ReadContext {
   readonly arguments: JsonObject;
 }
 
-export type ToolReading = { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly detail: string };
+export type ToolReading =
+  { readonly ok: true; readonly value: JsonValue } | { readonly ok: false; readonly detail: string };
 
 /** Calls a reading tool and answers its whole result; an error result is no reading. */
 export async function readTool(read: ToolRead, context: ReadContext): Promise<ToolReading> {

@@ -18,7 +18,8 @@ const decision = z.strictObject({
   signature: z.string().max(200).optional(),
 });
 
-export type ParsedDecision = { readonly ok: true; readonly decision: Decision } | { readonly ok: false; readonly detail: string };
+export type ParsedDecision =
+  { readonly ok: true; readonly decision: Decision } | { readonly ok: false; readonly detail: string };
 
 /** Parses a decision strictly; a key that it does not know (say, arguments) makes the whole decision malformed. */
 export function parseDecision(message: unknown): ParsedDecision {
@@ -26,7 +27,9 @@ export function parseDecision(message: unknown): ParsedDecision {
   if (!plain.ok) return plain;
   const parsed = decision.safeParse(plain.value);
   if (parsed.success) return { ok: true, decision: withoutUndefined(parsed.data) };
-  const detail = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the decision'}: ${issue.message}`).join('; ');
+  const detail = parsed.error.issues
+    .map((issue) => `${issue.path.join('.') || 'the decision'}: ${issue.message}`)
+    .join('; ');
   return { ok: false, detail };
 }
 

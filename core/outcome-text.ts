@@ -9,7 +9,9 @@ import { unreachable } from './unreachable';
 export function textForModel(end: CallOutcome, operationId: string): string {
   switch (end.outcome) {
     case 'executed':
-      return end.result === null ? settledText(operationId) : resultText(end.result.kind === 'inline' ? end.result.value : null, operationId);
+      return end.result === null
+        ? settledText(operationId)
+        : resultText(end.result.kind === 'inline' ? end.result.value : null, operationId);
     case 'failed':
       return `FAILED: nothing was done. ${sentence(end.detail)} It was approved where approval was needed; you may propose it again as a new call. (${operationId})`;
     case 'unknown':

@@ -24,8 +24,18 @@ export interface ApprovalFacts {
 
 /** The end of a call. Six words that never share a meaning; `pending` is not among them. */
 export type CallOutcome =
-  | { readonly outcome: 'executed'; readonly result: ToolResult | null; readonly evidence: Evidence; readonly approval: ApprovalFacts | null }
-  | { readonly outcome: 'failed'; readonly detail: string; readonly evidence: Evidence; readonly approval: ApprovalFacts | null }
+  | {
+      readonly outcome: 'executed';
+      readonly result: ToolResult | null;
+      readonly evidence: Evidence;
+      readonly approval: ApprovalFacts | null;
+    }
+  | {
+      readonly outcome: 'failed';
+      readonly detail: string;
+      readonly evidence: Evidence;
+      readonly approval: ApprovalFacts | null;
+    }
   | { readonly outcome: 'unknown'; readonly detail: string; readonly approval: ApprovalFacts | null }
   | { readonly outcome: 'denied'; readonly reason: string | null; readonly deciders: readonly string[] }
   | { readonly outcome: 'expired'; readonly detail: string }

@@ -3,7 +3,11 @@ import { canonicalJson, checkJsonValue, type JsonObject } from './json';
 import { refusal, type Refusal } from './errors';
 import { TURN_LIMITS, type ProposedCall, type TurnInput } from './turn';
 
-const name = z.string().min(1).max(TURN_LIMITS.idLength).refine((text) => !hasControl(text), 'holds a control character');
+const name = z
+  .string()
+  .min(1)
+  .max(TURN_LIMITS.idLength)
+  .refine((text) => !hasControl(text), 'holds a control character');
 
 /** Control characters would let an id pass for another on a terminal or in a page. */
 function hasControl(text: string): boolean {
@@ -32,7 +36,8 @@ const turn = z.strictObject({
   calls: z.array(call).min(1).max(TURN_LIMITS.calls),
 });
 
-export type ParsedTurn = { readonly ok: true; readonly turn: TurnInput } | { readonly ok: false; readonly refusal: Refusal };
+export type ParsedTurn =
+  { readonly ok: true; readonly turn: TurnInput } | { readonly ok: false; readonly refusal: Refusal };
 
 /**
  * Parses a turn strictly: an unknown key is refused, so nothing that a runtime adds can be mistaken for an approval.
@@ -44,11 +49,13 @@ export function parseTurn(input: unknown): ParsedTurn {
   if (!parsed.success) return invalid(describe(parsed.error));
   const ids = parsed.data.calls.map((entry) => entry.id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
-  if (twice !== undefined) return invalid(`the call id ${JSON.stringify(twice)} is used twice; each call of a turn has its own`);
+  if (twice !== undefined)
+    return invalid(`the call id ${JSON.stringify(twice)} is used twice; each call of a turn has its own`);
   return { ok: true, turn: { ...parsed.data, calls: parsed.data.calls.map(callOf) } };
 }
 
-export type ParsedArguments = { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly detail: string };
+export type ParsedArguments =
+  { readonly ok: true; readonly value: JsonObject } | { readonly ok: false; readonly detail: string };
 
 /** A call's arguments: a JSON object that keeps every rule of core's JSON, at most 256 KiB of canonical JSON. */
 export function parseArguments(value: unknown): ParsedArguments {
@@ -75,7 +82,9 @@ function callOf(entry: z.infer<typeof call>): ProposedCall {
 }
 
 function describe(error: z.ZodError): string {
-  return error.issues.map((issue) => `${issue.path.length === 0 ? 'the turn' : issue.path.join('.')}: ${issue.message}`).join('; ');
+  return error.issues
+    .map((issue) => `${issue.path.length === 0 ? 'the turn' : issue.path.join('.')}: ${issue.message}`)
+    .join('; ');
 }
 
 function invalid(detail: string): ParsedTurn {

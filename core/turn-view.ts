@@ -8,7 +8,12 @@ export type TurnEvent = { readonly number: number; readonly atMs: number } & Tur
 
 export type TurnEventBody =
   | { readonly type: 'proposed'; readonly callId: string; readonly operationId: string }
-  | { readonly type: 'approvalRequired'; readonly callId: string; readonly operationId: string; readonly request: ApprovalRequest }
+  | {
+      readonly type: 'approvalRequired';
+      readonly callId: string;
+      readonly operationId: string;
+      readonly request: ApprovalRequest;
+    }
   | { readonly type: 'escalated'; readonly callId: string; readonly operationId: string; readonly level: number }
   | { readonly type: 'allowed'; readonly callId: string; readonly operationId: string; readonly revision: number }
   | { readonly type: 'outcomePending'; readonly callId: string; readonly operationId: string }

@@ -215,11 +215,7 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
     test('where one byte of the stored arguments was changed [BIND-01]', async () => {
       const call = prepared({ arguments: { sql: 'ADD COLUMN note' } });
       await allow(call);
-      const { card } = await fresh.store.db.selectFrom('requests').select('card').executeTakeFirstOrThrow();
-      await fresh.store.db
-        .updateTable('requests')
-        .set({ card: card.replace('note', 'nota') })
-        .execute();
+      await fresh.tamper(`update requests set card = replace(card, 'note', 'nota')`);
       expect(await ledger.dispatch(call.dispatching(active))).toEqual({ kind: 'stale', cause: 'argumentsChanged' });
     });
     test('by a policy that is not the active one any more', async () => {
