@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { generatePermitKey } from '../../activities/permit-key';
 import type { Dependencies, RunStep } from '../../activities/dependencies';
@@ -17,6 +18,8 @@ import { startWorker, type RunningWorker } from '../../worker/start-worker';
 import { eventually } from './eventually';
 import { policyText, type PolicyVariant } from './policy-text';
 import { startToolServer, type TestToolServer } from './tool-server';
+
+Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 export const U1: Requester = { subject: 'u1', agent: 'bot', chain: [] };
 export const U2: Requester = { subject: 'u2', agent: 'bot', chain: [] };
@@ -91,11 +94,22 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     applyPolicy: async (variant = options.policy ?? {}) => {
       const text = policyText({ ...variant, url: tools.url });
       const parsed = parsePolicyFile(text, 'policy.yaml');
-      if (!parsed.ok) throw new Error(parsed.problems.map((problem) => `${problem.line}:${problem.column} ${problem.message}`).join('\n'));
-      return (await deps.ledger.applyPolicy({ text, fileName: 'policy.yaml', policy: parsed.policy, by: 'test' })).version;
+      if (!parsed.ok)
+        throw new Error(
+          parsed.problems.map((problem) => `${problem.line}:${problem.column} ${problem.message}`).join('\n'),
+        );
+      return (await deps.ledger.applyPolicy({ text, fileName: 'policy.yaml', policy: parsed.policy, by: 'test' }))
+        .version;
     },
     startWorker: async () => {
-      const worker = await startWorker({ address, namespace: 'default', taskQueue, deps, bundlePath, worker: { shutdownGraceTime: '100ms' } });
+      const worker = await startWorker({
+        address,
+        namespace: 'default',
+        taskQueue,
+        deps,
+        bundlePath,
+        worker: { shutdownGraceTime: '100ms' },
+      });
       workers.push(worker);
       return worker;
     },

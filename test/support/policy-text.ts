@@ -31,7 +31,13 @@ const ACCESS = `  - { subjects: ['group:platform'], agents: ['*'], server: order
  * `dba`, with escalation to `dba-leads` and expiry.
  */
 export function policyText(variant: PolicyVariant): string {
-  const { escalateAfter = '10m', deadline = '{ after: 30m, then: expire }', validity = 'once', bind = 'material', quorum = 1 } = variant;
+  const {
+    escalateAfter = '10m',
+    deadline = '{ after: 30m, then: expire }',
+    validity = 'once',
+    bind = 'material',
+    quorum = 1,
+  } = variant;
   return `trust: ${variant.trust ?? 'namespace'}
 people:
 ${variant.people ?? PEOPLE}
