@@ -88,6 +88,34 @@ export const ERRORS = {
       '{requester} has {count} open approval requests, the limit is {limit}. Wait until one is decided, or withdraw one.',
     retryable: true,
   },
+  PERMIT_ALGORITHM: {
+    message: 'The permit is signed by {algorithm}; only EdDSA is accepted. Refuse the call.',
+    retryable: false,
+  },
+  PERMIT_EXPIRED: {
+    message: 'The permit {id} expired at {expired}. Refuse the call; a later attempt brings a permit of its own.',
+    retryable: false,
+  },
+  PERMIT_KEY: {
+    message: 'The permit key {file} cannot be used: {detail}.',
+    retryable: false,
+  },
+  PERMIT_MALFORMED: {
+    message: 'This is not a permit: {detail}. Refuse the call.',
+    retryable: false,
+  },
+  PERMIT_MISMATCH: {
+    message: 'The permit {id} is for another call: its {field} differs. Refuse the call.',
+    retryable: false,
+  },
+  PERMIT_SIGNATURE: {
+    message: 'The signature of the permit does not fit its content. Refuse the call.',
+    retryable: false,
+  },
+  PERMIT_UNKNOWN_KEY: {
+    message: 'The permit is signed by key {key}, which is not among the keys given: {detail}. Refuse the call.',
+    retryable: true,
+  },
   RESULT_GONE: {
     message: 'The stored result of operation {operation} is not there, or is not what the turn recorded.',
     retryable: false,
