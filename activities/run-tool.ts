@@ -28,7 +28,7 @@ export interface Ran {
 
 const MOST_PLANS = 5;
 
-/** Beyond the tool's own time-out: connecting, and the clocks of two machines. */
+/** The send begins at most this long after the transaction, or not at all: a process that was paused meanwhile is late. */
 const LEASE_MARGIN_MS = 5_000;
 
 /**
@@ -41,12 +41,13 @@ export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran>
     const prepared = await prepareCall(deps, { ...input, active });
     if (prepared.kind === 'refused') return recorded(await reopen(deps, prepared, 'ruleChanged'));
     await deps.onStep?.('beforeTransaction', prepared.ref.operationId);
+    const sendBeforeMs = performance.now() + LEASE_MARGIN_MS;
     const dispatched = await reserve(deps, prepared, input.attempt);
     switch (dispatched.kind) {
       case 'state':
         return recorded(dispatched.state);
       case 'dispatched':
-        return send(deps, prepared, { ...dispatched, attempt: input.attempt });
+        return send(deps, prepared, { ...dispatched, attempt: input.attempt, sendBeforeMs });
       case 'stale': {
         const state = await reopen(deps, prepared, dispatched.cause);
         if (state.status !== 'allowed') return recorded(state);
@@ -98,20 +99,16 @@ interface Sending {
   readonly approval: ApprovalFacts | null;
   readonly leaseUntilMs: number;
   readonly attempt: number;
+  /** By this process's monotonic clock, which goes on while the process is stopped. */
+  readonly sendBeforeMs: number;
 }
 
 async function send(deps: Dependencies, call: ReadyCall, sending: Sending): Promise<Ran> {
   const { operationId } = call.ref;
   await deps.onStep?.('afterTransaction', operationId);
-  const permit = await permitOf(deps.permitKey, call, sending);
-  const answer = await deps.servers.get(call.server).callTool({
-    name: call.call.tool,
-    arguments: call.filled,
-    meta: { 'dev.holdpoint/operation': operationId, 'dev.holdpoint/permit': permit },
-    timeoutMs: call.entry.timeoutMs,
-  });
+  const answer = await ask(deps, call, sending);
   await deps.onStep?.('afterSend', operationId);
-  const ending = endingOf(answer);
+  const ending = endingOf(answer, sending.attempt);
   if (ending === null) {
     await deps.ledger.endAttempt(operationId, sending.attempt);
     return recorded({ status: 'dispatched', lookUpAtMs: 0 });
@@ -120,14 +117,27 @@ async function send(deps: Dependencies, call: ReadyCall, sending: Sending): Prom
   return commit(deps, { operationId, ending, approval: sending.approval });
 }
 
-function endingOf(answer: ToolAnswer): Ending | null {
+async function ask(deps: Dependencies, call: ReadyCall, sending: Sending): Promise<ToolAnswer> {
+  const permit = await permitOf(deps.permitKey, call, sending);
+  if (performance.now() > sending.sendBeforeMs) {
+    return { kind: 'notSent', detail: 'this process was held up for too long after it had reserved the operation' };
+  }
+  return deps.servers.get(call.server).callTool({
+    name: call.call.tool,
+    arguments: call.filled,
+    meta: { 'dev.holdpoint/operation': call.ref.operationId, 'dev.holdpoint/permit': permit },
+    timeoutMs: call.entry.timeoutMs,
+  });
+}
+
+function endingOf(answer: ToolAnswer, attempt: number): Ending | null {
   switch (answer.kind) {
     case 'result': {
       const isError = answer.result['isError'] === true;
       return { outcome: 'executed', result: JSON.stringify(answer.result), isError, evidence: 'answer' };
     }
     case 'notSent':
-      return { outcome: 'failed', detail: answer.detail, evidence: 'notSent' };
+      return { outcome: 'failed', detail: answer.detail, evidence: 'notSent', attempt };
     case 'ambiguous':
       return null;
   }

@@ -16,7 +16,13 @@ export type Ending =
       readonly isError: boolean;
       readonly evidence: Evidence;
     }
-  | { readonly outcome: 'failed'; readonly detail: string; readonly evidence: Evidence }
+  | {
+      readonly outcome: 'failed';
+      readonly detail: string;
+      readonly evidence: Evidence;
+      /** Whose failure: it says nothing of a later attempt. Left out where the whole operation is proven absent. */
+      readonly attempt?: number;
+    }
   | { readonly outcome: 'unknown'; readonly detail: string };
 
 /**
@@ -30,12 +36,14 @@ export async function recordOutcome(
   const before = await operationOf(tx, operationId);
   if (before === null) return null;
   const columns = { ...columnsOf(ending), ended_at: tx.nowMs, settled_by: settledBy };
+  const attempt = ending.outcome === 'failed' ? ending.attempt : undefined;
   const open: OperationRow['state'][] = ending.outcome === 'unknown' ? ['dispatched'] : ['dispatched', 'unknown'];
   const result = await tx.db
     .updateTable('operations')
     .set(columns)
     .where('operation_id', '=', operationId)
     .where('state', 'in', open)
+    .$if(attempt !== undefined, (update) => update.where('attempt', '=', attempt ?? 0))
     .executeTakeFirst();
   const row = await operationOf(tx, operationId);
   if (row === null) return null;
