@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { ERRORS, refusal, type ErrorCode } from '../core/errors';
 
 export type LedgerErrorCode = Extract<ErrorCode, `LEDGER_${string}`>;
@@ -18,6 +19,6 @@ export class LedgerError extends Error {
 
 /** The first line of what a library threw: short enough for a message, and without its stack. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = isNativeError(error) ? error.message : String(error);
   return text.split('\n', 1)[0] ?? text;
 }

@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { LedgerError, reasonOf, type LedgerErrorCode } from './ledger-error';
 
 /** SQLSTATEs that say something about the store, not about the statement; a key of two characters is a whole class. */
@@ -23,7 +24,7 @@ const CONNECTION_MESSAGE = /connection|timeout|not queryable/i;
 
 /** The failure of the store behind what pg threw; anything else is returned as it is. */
 export function postgresFailure(error: unknown, ledger: string): unknown {
-  if (!(error instanceof Error) || error instanceof LedgerError) return error;
+  if (!isNativeError(error) || error instanceof LedgerError) return error;
   const code = codeOf(error);
   return code === undefined ? error : new LedgerError(code, { ledger, detail: detailOf(error) }, error);
 }
@@ -38,5 +39,5 @@ function codeOf(error: Error): LedgerErrorCode | undefined {
 
 /** Node reports a host with several addresses as one error without a message. */
 function detailOf(error: Error): string {
-  return error instanceof AggregateError ? error.errors.map(reasonOf).join('; ') : reasonOf(error);
+  return 'errors' in error && Array.isArray(error.errors) ? error.errors.map(reasonOf).join('; ') : reasonOf(error);
 }

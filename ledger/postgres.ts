@@ -79,8 +79,11 @@ function openPool(config: PoolConfig, { ledger, log }: { ledger: string; log: Lo
   const types = new TypeOverrides();
   types.setTypeParser(INT8, safeInteger);
   const pool = new Pool({ application_name: 'holdpoint', keepAlive: true, types, ...config });
-  // Without a listener the loss of an idle connection would end the process; the pool makes a new one when it is needed.
-  pool.on('error', (error) => log.warn({ ledger, detail: error.message }, 'ledger connection lost'));
+  // Without listeners the loss of a connection would end the process: the pool tells of idle ones only, and one in a
+  // transaction speaks for itself. The pool makes a new one when it is needed.
+  const lost = (error: Error) => log.warn({ ledger, detail: error.message }, 'ledger connection lost');
+  pool.on('connect', (client) => client.on('error', lost));
+  pool.on('error', () => undefined);
   return pool;
 }
 

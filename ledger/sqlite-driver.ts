@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
 import type { SqliteDatabase, SqliteStatement } from './sqlite-engine';
 import { retryWhileBusy, sqliteFailure } from './sqlite-failure';
@@ -124,7 +125,7 @@ class SqliteConnection implements DatabaseConnection {
       return { rows: [], numAffectedRows: BigInt(statement.run(...parameters).changes) };
     } catch (error) {
       const failure = sqliteFailure(error, this.#ledger);
-      if (failure instanceof Error && this.#inTransaction && !this.#database.isTransaction) this.#lost = failure;
+      if (isNativeError(failure) && this.#inTransaction && !this.#database.isTransaction) this.#lost = failure;
       throw failure;
     }
   }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isNativeError } from 'node:util/types';
 import { LedgerError, reasonOf, type LedgerErrorCode } from './ledger-error';
 
 const MAX_STEP_MS = 20;
@@ -17,7 +18,8 @@ const CODES: Readonly<Record<number, LedgerErrorCode>> = {
 
 /** The failure of the store behind what SQLite threw; anything else is returned as it is. */
 export function sqliteFailure(error: unknown, ledger: string): unknown {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
+  // Not `instanceof`: the module makes its errors in Node's own realm, which need not be the caller's.
+  if (!isNativeError(error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
   // The low byte is the primary code; the rest says more precisely why.
   const code = CODES[error.errcode & 0xff];
   return code === undefined ? error : new LedgerError(code, { ledger, detail: reasonOf(error) }, error);

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +8,6 @@ import { openPostgresStore } from '../../ledger/postgres';
 import { openSqliteStore } from '../../ledger/sqlite';
 import { sqliteEngine } from '../../ledger/sqlite-engine';
 import type { Store } from '../../ledger/transaction';
-import { freshDatabase } from './postgres';
 import { recordedLog, type RecordedLog } from './recorded-log';
 
 export const STORE_KINDS = ['sqlite', 'postgres'] as const satisfies readonly Store['kind'][];
@@ -50,19 +50,31 @@ async function freshSqlite(options: FreshStoreOptions): Promise<FreshStore> {
   });
 }
 
+/** A schema of its own in one database: a database each would take half a second. */
 async function freshPostgres(options: FreshStoreOptions): Promise<FreshStore> {
-  const { url, drop } = await freshDatabase();
+  const serverUrl = process.env['HOLDPOINT_TEST_POSTGRES'];
+  if (serverUrl === undefined) throw new Error('This run started no PostgreSQL: see test/support/global-setup.ts.');
+  const schema = `ledger_${randomBytes(8).toString('hex')}`;
+  await postgres(serverUrl, [`create schema ${schema}`]);
+  const own = new URL(serverUrl);
+  own.searchParams.set('options', `-c search_path=${schema}`);
+  const url = own.href;
   return withHandles({
     url,
     open: (log) => openPostgresStore({ url, log, ...options }),
-    tamper: async (statements) => {
-      const client = new Client({ connectionString: url });
-      await client.connect();
-      for (const statement of [...POSTGRES_UNGUARD, ...statements]) await client.query(statement);
-      await client.end();
-    },
-    drop,
+    tamper: (statements) => postgres(url, [...POSTGRES_UNGUARD, ...statements]),
+    drop: () => postgres(serverUrl, [`drop schema ${schema} cascade`]),
   });
+}
+
+async function postgres(url: string, statements: readonly string[]): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }
 
 const GUARDED = ['audit', 'decisions', 'checkpoints'];
