@@ -18,8 +18,8 @@ import { judgedHere, lookUpOutcome, openRequests, recordOutcome, runTool, withdr
 import { detailsOf } from './details';
 import { registerHandlers } from './decide';
 import { createDueTimes } from './due-times';
-import { openingAttributes } from './search-attributes';
-import { newTurn, pendingRequests, propose, resultOf, take, type Turn, type TurnCall } from './turn-state';
+import { endingAttributes, openingAttributes } from './search-attributes';
+import { hasUnknown, newTurn, pendingRequests, propose, resultOf, take, type Turn, type TurnCall } from './turn-state';
 
 /**
  * One agent turn: puts its calls on record, waits for decisions and due times, runs what is allowed, and answers one
@@ -39,6 +39,8 @@ export async function agentTurn(input: unknown): Promise<TurnResult> {
     await openTurn(turn);
     if (turn.refusal === null) await runCalls(turn, { times, nudged });
     await condition(allHandlersFinished);
+    const asked = turn.events.some((event) => event.type === 'approvalRequired');
+    if (asked || hasUnknown(turn)) upsertSearchAttributes(endingAttributes(hasUnknown(turn)));
     return resultOf(turn);
   });
 }
@@ -99,8 +101,8 @@ async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void>
 }
 
 async function run(turn: Turn, call: TurnCall, attempt: number): Promise<void> {
-  const { turnId, requester } = turn.input as TurnInput;
-  const input = { turn: { turnId, requester, workflowId: turn.workflowId }, call: call.proposed, attempt };
+  const { turnId, requester, workflowId } = turn;
+  const input = { turn: { turnId, requester, workflowId }, call: call.proposed, attempt };
   const summary = showMarkdown(`${call.proposed.server}: ${call.proposed.tool}`).slice(0, 200);
   try {
     const { state, unrecorded } = await runTool.executeWithOptions({ summary }, [input]);

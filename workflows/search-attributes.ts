@@ -32,6 +32,11 @@ export function openingAttributes(requests: readonly ApprovalRequest[]): SearchA
   ];
 }
 
+/** A turn that has ended is found as such; one with an unknown outcome is what an operator has to find. */
+export function endingAttributes(unknown: boolean): SearchAttributeUpdatePair[] {
+  return [{ key: STATE, value: unknown ? 'unknown' : 'ended' }];
+}
+
 function approversOf(request: ApprovalRequest): readonly string[] {
   return request.ask.steps.flatMap((step) =>
     step.kind === 'confirm' ? [step.subject] : [...step.approvers.groups, ...step.approvers.people],

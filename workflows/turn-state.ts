@@ -2,6 +2,7 @@ import type { CallState } from '../core/call-state';
 import { operationId } from '../core/digest';
 import type { Refusal } from '../core/errors';
 import type { ApprovalRequest } from '../core/request';
+import type { Requester } from '../core/requester';
 import { turnDigest, type ProposedCall, type TurnInput } from '../core/turn';
 import type { CallResult, CallView, TurnEvent, TurnEventBody, TurnResult, TurnSnapshot } from '../core/turn-view';
 
@@ -18,6 +19,7 @@ export interface Turn {
   readonly workflowId: string;
   readonly input: unknown;
   readonly turnId: string;
+  readonly requester: Requester;
   readonly contentDigest: string;
   readonly calls: readonly TurnCall[];
   readonly events: TurnEvent[];
@@ -35,6 +37,7 @@ export function newTurn(workflowId: string, input: unknown): Turn {
     workflowId,
     input,
     turnId,
+    requester: { ...requester, chain: (requester as Partial<Requester>).chain ?? [] },
     contentDigest,
     calls: calls.map((proposed) => ({
       proposed,
@@ -103,6 +106,10 @@ export function propose(turn: Turn, atMs: number): void {
 
 export function pendingRequests(turn: Turn): readonly ApprovalRequest[] {
   return turn.calls.flatMap(({ state }) => (state.status === 'pending' ? [state.request] : []));
+}
+
+export function hasUnknown(turn: Turn): boolean {
+  return turn.calls.some(({ state }) => state.status === 'ended' && state.end.outcome === 'unknown');
 }
 
 export function snapshotOf(turn: Turn): TurnSnapshot {
