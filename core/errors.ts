@@ -116,6 +116,10 @@ export const ERRORS = {
     message: 'The permit is signed by key {key}, which is not among the keys given: {detail}. Refuse the call.',
     retryable: true,
   },
+  PORT_TAKEN: {
+    message: 'The port {port} cannot be listened on: {detail}. Stop what uses it, or choose another port.',
+    retryable: true,
+  },
   RESULT_GONE: {
     message: 'The stored result of operation {operation} is not there, or is not what the turn recorded.',
     retryable: false,
@@ -138,7 +142,8 @@ export const ERRORS = {
     retryable: true,
   },
   TEMPORAL_UNREACHABLE: {
-    message: 'The Temporal server cannot be reached: {detail}. Nothing was recorded; check TEMPORAL_ADDRESS and that the server is up.',
+    message:
+      'The Temporal server cannot be reached: {detail}. Nothing was recorded; check TEMPORAL_ADDRESS and that the server is up.',
     retryable: true,
   },
   TOOL_DISABLED: {
@@ -154,7 +159,8 @@ export const ERRORS = {
     retryable: false,
   },
   TURN_ENDED_EARLY: {
-    message: 'The turn {turn} was ended from outside: {detail}. What was sent is on record; start it again with the same content to read it.',
+    message:
+      'The turn {turn} was ended from outside: {detail}. What was sent is on record; start it again with the same content to read it.',
     retryable: true,
   },
   TURN_INVALID: {

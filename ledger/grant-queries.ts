@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Ask } from '../core/evaluation';
+import { isJsonObject, parseStrictJson, type JsonObject } from '../core/json';
 import { termsOf, type GrantRow } from './rows';
 import type { Database } from './schema';
 
@@ -19,7 +20,8 @@ export interface GrantRecord {
   readonly verified: boolean;
   readonly uses: number;
   readonly maxUses: number;
-  readonly totals: Readonly<Record<string, number>>;
+  /** Sums used so far, by material field. */
+  readonly totals: JsonObject;
   readonly grantedAtMs: number;
   readonly expiresAtMs: number;
   readonly revokedAtMs: number | null;
@@ -70,11 +72,16 @@ function grantOf(row: GrantRow): GrantRecord {
     verified,
     uses: row.uses,
     maxUses: row.max_uses,
-    totals: JSON.parse(row.totals) as Record<string, number>,
+    totals: totalsOf(row.totals),
     grantedAtMs: row.granted_at,
     expiresAtMs: row.expires_at,
     revokedAtMs: row.revoked_at,
     revokedBy: row.revoked_by,
     revokedReason: row.revoked_reason,
   };
+}
+
+function totalsOf(text: string): JsonObject {
+  const json = parseStrictJson(text);
+  return json.ok && isJsonObject(json.value) ? json.value : {};
 }

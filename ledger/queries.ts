@@ -1,5 +1,5 @@
 import type { Kysely, SelectQueryBuilder } from 'kysely';
-import type { JsonObject } from '../core/json';
+import { isJsonObject, parseStrictJson, type JsonObject } from '../core/json';
 import type { ApprovalFacts } from '../core/outcome';
 import type { ApprovalRequest, RequestStanding } from '../core/request';
 import { listGrants } from './grant-queries';
@@ -8,6 +8,8 @@ import type { Database, RequestRowState } from './schema';
 
 /** The reading half of the ledger, for people: what the commands and pages show. Nothing here is written or locked. */
 type Db = Kysely<Database>;
+
+const MAX_OBJECT_BYTES = 8 * 1024 * 1024;
 
 /** An approval request as it was asked, and where it stands. */
 export interface RequestRecord {
@@ -180,7 +182,13 @@ export async function factsOf(db: Db, operationId: string): Promise<readonly Fac
     .where('operation_id', '=', operationId)
     .orderBy('seq')
     .execute();
-  return rows.map(({ seq, at, kind, body }) => ({ seq, atMs: at, kind, body: JSON.parse(body) as JsonObject }));
+  return rows.map(({ seq, at, kind, body }) => ({ seq, atMs: at, kind, body: objectOf(body) }));
+}
+
+/** A JSON object as it was stored; the chain's own check finds what is not one any more. */
+function objectOf(text: string): JsonObject {
+  const json = parseStrictJson(text, { maxBytes: MAX_OBJECT_BYTES });
+  return json.ok && isJsonObject(json.value) ? json.value : {};
 }
 
 /** The turns of this id that the ledger knows: whose they are, and under which workflow id. */
@@ -240,5 +248,5 @@ export async function ledgerCounts(db: Db, nowMs: number): Promise<LedgerCounts>
 function byState(
   rows: readonly { readonly state: string; readonly count: number }[],
 ): Readonly<Record<string, number>> {
-  return Object.fromEntries(rows.map(({ state, count }) => [state, Number(count)]));
+  return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }

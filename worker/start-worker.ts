@@ -1,5 +1,5 @@
 import { Client, Connection } from '@temporalio/client';
-import { NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker, type NativeConnectionOptions, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities';
 import type { Dependencies } from '../activities/dependencies';
 import { dataConverterFor } from '../client/payload-codec';
@@ -13,11 +13,8 @@ export interface StartWorkerOptions {
   /** Path of the prebuilt workflow code. */
   readonly bundlePath: string;
   readonly payloadKey?: string | undefined;
-  readonly connectionOptions?: {
-    readonly tls?: boolean | object;
-    readonly apiKey?: string;
-    readonly metadata?: Record<string, string>;
-  };
+  /** TLS, API key and headers of the Temporal profile. */
+  readonly connectionOptions?: NativeConnectionOptions;
   readonly maxCachedWorkflows?: number;
   /** Overrides for tests. */
   readonly worker?: Partial<WorkerOptions>;
@@ -40,8 +37,8 @@ const STICKY_TIMEOUT = '2s';
 /** A worker that polls, with its sweeper. Throws where Temporal cannot be reached. */
 export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
   const { address, namespace, taskQueue, deps, connectionOptions = {} } = options;
-  const connection = await NativeConnection.connect({ address, ...(connectionOptions as object) });
-  const clientConnection = await Connection.connect({ address, ...(connectionOptions as object) });
+  const connection = await NativeConnection.connect({ ...connectionOptions, address });
+  const clientConnection = await Connection.connect({ ...connectionOptions, address });
   const dataConverter = dataConverterFor(options.payloadKey);
   const client = new Client({ connection: clientConnection, namespace, dataConverter });
   const worker = await Worker.create({
