@@ -1,0 +1,75 @@
+import type { CallOutcome } from '../../core/outcome';
+import { textForModel } from '../../core/outcome-text';
+
+const executed = (value: unknown): CallOutcome => ({
+  outcome: 'executed',
+  result: { kind: 'inline', value: value as never, isError: false },
+  evidence: 'answer',
+  approval: null,
+});
+
+const ENDS: readonly CallOutcome[] = [
+  { outcome: 'denied', reason: null, deciders: ['r1'] },
+  { outcome: 'expired', detail: 'the deadline passed' },
+  { outcome: 'withdrawn', detail: 'the requester took it back' },
+  { outcome: 'refused', code: 'ACCESS_DENIED', detail: 'No access entry lets u1 call it' },
+  { outcome: 'failed', detail: 'connection refused', evidence: 'notSent', approval: null },
+  { outcome: 'unknown', detail: 'no way to look it up', approval: null },
+];
+
+test('denied, expired, withdrawn, refused, failed and unknown begin with six distinct words [EVT-10]', () => {
+  const words = ENDS.map((end) => textForModel(end, 'op_1').split(':')[0]);
+  expect(words).toEqual(['DENIED', 'EXPIRED', 'WITHDRAWN', 'REFUSED', 'FAILED', 'OUTCOME UNKNOWN']);
+});
+
+test.each(ENDS.filter((end) => end.outcome !== 'unknown').map((end) => [end.outcome, end] as const))(
+  '%s says that nothing was executed or done',
+  (_outcome, end) => {
+    expect(textForModel(end, 'op_1')).toMatch(/not executed|nothing was done/);
+  },
+);
+
+test('unknown never says that nothing was done, and forbids a repeat', () => {
+  const text = textForModel({ outcome: 'unknown', detail: 'no answer', approval: null }, 'op_1');
+  expect(text).not.toMatch(/not executed|nothing was done/);
+  expect(text).toContain('Do not repeat it');
+});
+
+test('a denial without a reason says that this request is closed and not to work around it [DENY-03]', () => {
+  const text = textForModel({ outcome: 'denied', reason: null, deciders: [] }, 'op_1');
+  expect(text).toContain('This request is closed: do not repeat the call, do not work around it.');
+});
+
+test("a denial's reason is quoted as the reviewer's words [DENY-04]", () => {
+  const text = textForModel({ outcome: 'denied', reason: 'use the staging copy', deciders: [] }, 'op_1');
+  expect(text).toContain(`The reviewer's words: "use the staging copy".`);
+});
+
+test('an expiry says that silence is no consent', () => {
+  expect(textForModel({ outcome: 'expired', detail: '' }, 'op_1')).toContain('silence is no consent');
+});
+
+describe('an executed call shows', () => {
+  test.each([
+    [
+      'its texts',
+      { content: [{ type: 'text', text: 'one' }, { type: 'image' }, { type: 'text', text: 'two' }] },
+      'one\ntwo',
+    ],
+    ['its structured content where there is no text', { content: [], structuredContent: { rows: 1 } }, '{"rows":1}'],
+    ['itself where it has another shape', { odd: true }, '{"odd":true}'],
+  ])('%s', (_name, value, text) => {
+    expect(textForModel(executed(value), 'op_1')).toBe(text);
+  });
+
+  test('where it was found by look-up, that it took effect and must not be repeated', () => {
+    const end: CallOutcome = { outcome: 'executed', result: null, evidence: 'lookUp', approval: null };
+    expect(textForModel(end, 'op_1')).toMatch(/^EXECUTED: .*Do not repeat it/);
+  });
+
+  test('where the result is stored elsewhere, how to read it', () => {
+    const result = { kind: 'stored', digest: 'sha256:0', bytes: 5_000_000, isError: false } as const;
+    const end: CallOutcome = { outcome: 'executed', result, evidence: 'answer', approval: null };
+    expect(textForModel(end, 'op_1')).toContain('too large to show here');
+  });
+});
