@@ -17,11 +17,15 @@ export interface SqliteStatement {
 export interface SqliteEngine {
   readonly name: string;
   readonly version: string;
-  readonly open: (path: string) => SqliteDatabase;
+  readonly open: (path: string, options?: SqliteOptions) => SqliteDatabase;
+}
+
+interface SqliteOptions {
+  readonly readOnly?: boolean;
 }
 
 interface SqliteModule {
-  readonly DatabaseSync: new (path: string) => SqliteDatabase;
+  readonly DatabaseSync: new (path: string, options?: SqliteOptions) => SqliteDatabase;
 }
 
 /** Earlier versions can corrupt a file when two connections reset its write-ahead log. */
@@ -66,7 +70,7 @@ function engineOf(name: string, { DatabaseSync }: SqliteModule): SqliteEngine {
   const probe = new DatabaseSync(':memory:');
   const [row] = probe.prepare('select sqlite_version() as version').all<{ readonly version: string }>();
   probe.close();
-  return { name, version: row?.version ?? '0', open: (path) => new DatabaseSync(path) };
+  return { name, version: row?.version ?? '0', open: (path, options = {}) => new DatabaseSync(path, options) };
 }
 
 function isSqliteModule(found: unknown): found is SqliteModule {

@@ -5,6 +5,7 @@ import { startServices, type Service } from './services';
 /** What the tests of a folder need; a folder that is not listed gets everything. */
 const NEEDS: Readonly<Record<string, readonly Service[]>> = {
   unit: [],
+  mcp: [],
   ledger: ['postgres'],
 };
 
