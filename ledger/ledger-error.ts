@@ -9,11 +9,14 @@ export class LedgerError extends Error {
   readonly code: LedgerErrorCode;
   /** Whether the same step may succeed later without a change of the call. */
   readonly retryable: boolean;
+  /** What the store itself said, or nothing. */
+  readonly reason: string;
 
   constructor(code: LedgerErrorCode, values: Readonly<Record<string, string | number>>, cause?: unknown) {
     super(refusal(code, values).detail, { cause });
     this.code = code;
     this.retryable = ERRORS[code].retryable;
+    this.reason = String(values['detail'] ?? '');
   }
 }
 

@@ -60,9 +60,13 @@ interface Attempt {
   readonly error: unknown;
 }
 
-/** Bounds of a transaction: on SQLite it holds the event loop until it is over. */
-const MAX_BATCH = 32;
-const MAX_BATCH_MS = 20;
+/** When a transaction takes no more commands: on SQLite it holds the event loop until it is over. */
+export interface BatchBounds {
+  readonly commands: number;
+  readonly ms: number;
+}
+
+const BOUNDS: BatchBounds = { commands: 32, ms: 20 };
 const MAX_ATTEMPTS = 3;
 
 /** It travels as a header and is signed with the text around it, where a full stop would be a delimiter. */
@@ -75,7 +79,7 @@ const ROLL_BACK_TO_SAVEPOINT = CompiledQuery.raw('rollback to savepoint command'
  * Group commit: commands that wait are run in one transaction, a savepoint each, with one audit append for all, and are
  * answered after COMMIT. When that fails as a whole, each is run alone.
  */
-export function createWriter(port: WriterPort): Writer {
+export function createWriter(port: WriterPort, bounds = BOUNDS): Writer {
   const queue: Job[] = [];
   let draining: Promise<void> | undefined;
   let closed = false;
@@ -84,7 +88,7 @@ export function createWriter(port: WriterPort): Writer {
     while (queue.length > 0) {
       // SQLite's calls never wait for anything, so without this the event loop would get no turn between batches.
       await nextTurn();
-      await runBatch(port, queue);
+      await runBatch({ port, queue, bounds });
     }
     draining = undefined;
   }
@@ -110,8 +114,14 @@ export function createWriter(port: WriterPort): Writer {
   };
 }
 
-async function runBatch(port: WriterPort, queue: Job[]): Promise<void> {
-  const attempt = await attemptBatch(port, queue);
+interface Batch {
+  readonly port: WriterPort;
+  readonly queue: Job[];
+  readonly bounds: BatchBounds;
+}
+
+async function runBatch({ port, queue, bounds }: Batch): Promise<void> {
+  const attempt = await attemptBatch({ port, queue, bounds });
   if (attempt.failedAt === 'begin') {
     // All of them waited for the same lock or server; each in its turn would wait as long again.
     for (const job of queue.splice(0)) job.refuse(attempt.error);
@@ -140,7 +150,7 @@ async function runAlone(port: WriterPort, job: Job, doubt: unknown): Promise<Att
   let uncertain = doubt;
   for (let attempts = 1; ; attempts += 1) {
     await nextTurn();
-    const attempt = await attemptBatch(port, [job]);
+    const attempt = await attemptBatch({ port, queue: [job], bounds: BOUNDS });
     if (attempt.failedAt === 'commit') uncertain ??= attempt.error;
     if (attempt.failedAt === 'begin') return attempt;
     for (const answer of attempt.answers) answer();
@@ -158,61 +168,66 @@ function worthAgain({ failedAt, error }: Attempt): boolean {
 
 function surfaced({ ledger }: WriterPort, error: unknown, uncertain: unknown): unknown {
   if (uncertain === undefined || !(error instanceof LedgerError)) return error;
-  return new LedgerError('LEDGER_UNCERTAIN', { ledger, detail: reasonOf(uncertain) }, uncertain);
+  const detail = uncertain instanceof LedgerError ? uncertain.reason : reasonOf(uncertain);
+  return new LedgerError('LEDGER_UNCERTAIN', { ledger, detail }, uncertain);
 }
 
 /** One transaction with what `queue` holds now, and what it receives meanwhile, within the bounds of a batch. */
-async function attemptBatch(port: WriterPort, queue: Job[]): Promise<Attempt> {
-  const batch = { jobs: [], answers: [], again: [] };
+async function attemptBatch({ port, queue, bounds }: Batch): Promise<Attempt> {
+  const done: Done = { jobs: [], answers: [], again: [] };
   let transaction: OpenTransaction;
   try {
     transaction = await port.begin();
   } catch (error) {
-    return { ...batch, failedAt: 'begin', error };
+    return { ...done, failedAt: 'begin', error };
   }
   let failedAt: 'work' | 'commit' = 'work';
   try {
-    const collected = await runJobs({ port, transaction, queue, batch });
+    const collected = await runJobs({ port, queue, bounds, transaction, done });
     if (collected.facts.length + collected.events.length > 0) await port.append(transaction, collected);
     failedAt = 'commit';
     await transaction.db.commit().execute();
-    return { ...batch, failedAt: null, error: undefined };
+    return { ...done, failedAt: null, error: undefined };
   } catch (error) {
     // The transaction is lost either way, and a connection that cannot roll back is dropped.
     await transaction.db
       .rollback()
       .execute()
       .catch(() => undefined);
-    return { ...batch, answers: [], again: [], failedAt, error };
+    return { ...done, answers: [], again: [], failedAt, error };
   }
 }
 
-interface Work {
-  readonly port: WriterPort;
-  readonly transaction: OpenTransaction;
-  readonly queue: Job[];
-  readonly batch: { readonly jobs: Job[]; readonly answers: (() => void)[]; readonly again: Job[] };
+interface Done {
+  readonly jobs: Job[];
+  readonly answers: (() => void)[];
+  readonly again: Job[];
 }
 
-async function runJobs({ port, transaction, queue, batch }: Work): Promise<Collected> {
+interface Work extends Batch {
+  readonly transaction: OpenTransaction;
+  readonly done: Done;
+}
+
+async function runJobs({ port, queue, bounds, transaction, done }: Work): Promise<Collected> {
   const all: Collected = { facts: [], events: [] };
-  const endMs = performance.now() + MAX_BATCH_MS;
+  const endMs = performance.now() + bounds.ms;
   for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
-    batch.jobs.push(job);
-    const guarded = batch.jobs.length > 1 || queue.length > 0;
+    done.jobs.push(job);
+    const guarded = done.jobs.length > 1 || queue.length > 0;
     if (guarded) await transaction.db.executeQuery(SAVEPOINT);
     const own: Collected = { facts: [], events: [] };
     try {
-      batch.answers.push(await job.run(collectingTx(port, transaction, own)));
+      done.answers.push(await job.run(collectingTx(port, transaction, own)));
       all.facts.push(...own.facts);
       all.events.push(...own.events);
     } catch (error) {
       if (!guarded) throw error;
       await transaction.db.executeQuery(ROLL_BACK_TO_SAVEPOINT);
-      if (error instanceof LedgerError) batch.again.push(job);
-      else batch.answers.push(() => job.refuse(error));
+      if (error instanceof LedgerError) done.again.push(job);
+      else done.answers.push(() => job.refuse(error));
     }
-    if (batch.jobs.length >= MAX_BATCH || performance.now() >= endMs) break;
+    if (done.jobs.length >= bounds.commands || performance.now() >= endMs) break;
   }
   return all;
 }
@@ -223,7 +238,9 @@ function collectingTx(port: WriterPort, { db, nowMs }: OpenTransaction, own: Col
     db,
     nowMs,
     // Spelt out here, so that what has no canonical form fails its own command and not the batch.
-    fact: ({ kind, operationId, body }) => own.facts.push({ kind, operationId, body: canonicalJson(body) }),
+    fact: ({ kind, operationId, body }) => {
+      own.facts.push({ kind, operationId, body: canonicalJson(body) });
+    },
     emit: (event) => {
       if (!EVENT_ID.test(event.id)) throw new TypeError(`An event id matches ${EVENT_ID.source}, unlike ${event.id}`);
       own.events.push({

@@ -32,26 +32,63 @@ export interface FreshStoreOptions {
 }
 
 export async function freshStore(kind: Store['kind'], options: FreshStoreOptions = {}): Promise<FreshStore> {
-  return kind === 'sqlite' ? freshSqlite(options) : freshPostgres(options);
+  const place = await freshPlace(kind);
+  const log = recordedLog();
+  const open = () => place.open({ log, ...options });
+  const store = await open();
+  const handles = [store];
+  return {
+    store,
+    url: place.url,
+    log,
+    async another() {
+      const handle = await open();
+      handles.push(handle);
+      return handle;
+    },
+    tamper: (...statements) => place.tamper(statements),
+    async remove() {
+      await Promise.all(handles.map((handle) => handle.close()));
+      await place.remove();
+    },
+  };
 }
 
-async function freshSqlite(options: FreshStoreOptions): Promise<FreshStore> {
+/** Where a ledger may be made; nothing is there yet. */
+export interface FreshPlace {
+  readonly url: string;
+  open(options: FreshStoreOptions & { readonly log: RecordedLog }): Promise<Store>;
+  tamper(statements: readonly string[]): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function freshPlace(kind: Store['kind']): Promise<FreshPlace> {
+  return kind === 'sqlite' ? freshFile() : freshSchema();
+}
+
+const GUARDED = ['audit', 'decisions', 'checkpoints'];
+const SQLITE_UNGUARD = GUARDED.flatMap((table) =>
+  ['update', 'delete'].map((change) => `drop trigger if exists ${table}_no_${change}`),
+);
+const POSTGRES_UNGUARD = GUARDED.map((table) => `drop trigger if exists ${table}_append_only on ${table}`);
+
+async function freshFile(): Promise<FreshPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-ledger-'));
   const path = join(folder, 'ledger.db');
-  return withHandles({
+  return {
     url: pathToFileURL(path).href,
-    open: (log) => openSqliteStore({ path, log, ...options }),
+    open: (options) => openSqliteStore({ path, ...options }),
     tamper: async (statements) => {
       const database = (await sqliteEngine()).open(path);
       for (const statement of [...SQLITE_UNGUARD, ...statements]) database.exec(statement);
       database.close();
     },
-    drop: () => rm(folder, { recursive: true, force: true }),
-  });
+    remove: () => rm(folder, { recursive: true, force: true }),
+  };
 }
 
 /** A schema of its own in one database: a database each would take half a second. */
-async function freshPostgres(options: FreshStoreOptions): Promise<FreshStore> {
+async function freshSchema(): Promise<FreshPlace> {
   const serverUrl = process.env['HOLDPOINT_TEST_POSTGRES'];
   if (serverUrl === undefined) throw new Error('This run started no PostgreSQL: see test/support/global-setup.ts.');
   const schema = `ledger_${randomBytes(8).toString('hex')}`;
@@ -59,12 +96,12 @@ async function freshPostgres(options: FreshStoreOptions): Promise<FreshStore> {
   const own = new URL(serverUrl);
   own.searchParams.set('options', `-c search_path=${schema}`);
   const url = own.href;
-  return withHandles({
+  return {
     url,
-    open: (log) => openPostgresStore({ url, log, ...options }),
+    open: (options) => openPostgresStore({ url, ...options }),
     tamper: (statements) => postgres(url, [...POSTGRES_UNGUARD, ...statements]),
-    drop: () => postgres(serverUrl, [`drop schema ${schema} cascade`]),
-  });
+    remove: () => postgres(serverUrl, [`drop schema ${schema} cascade`]),
+  };
 }
 
 async function postgres(url: string, statements: readonly string[]): Promise<void> {
@@ -75,38 +112,4 @@ async function postgres(url: string, statements: readonly string[]): Promise<voi
   } finally {
     await client.end();
   }
-}
-
-const GUARDED = ['audit', 'decisions', 'checkpoints'];
-const SQLITE_UNGUARD = GUARDED.flatMap((table) =>
-  ['update', 'delete'].map((change) => `drop trigger if exists ${table}_no_${change}`),
-);
-const POSTGRES_UNGUARD = GUARDED.map((table) => `drop trigger if exists ${table}_append_only on ${table}`);
-
-interface Backend {
-  readonly url: string;
-  readonly open: (log: RecordedLog) => Promise<Store>;
-  readonly tamper: (statements: readonly string[]) => Promise<void>;
-  readonly drop: () => Promise<void>;
-}
-
-async function withHandles({ url, open, tamper, drop }: Backend): Promise<FreshStore> {
-  const log = recordedLog();
-  const store = await open(log);
-  const handles = [store];
-  return {
-    store,
-    url,
-    log,
-    async another() {
-      const handle = await open(log);
-      handles.push(handle);
-      return handle;
-    },
-    tamper: (...statements) => tamper(statements),
-    async remove() {
-      await Promise.all(handles.map((handle) => handle.close()));
-      await drop();
-    },
-  };
 }
