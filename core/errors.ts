@@ -55,6 +55,11 @@ export const ERRORS = {
       'The ledger {ledger} cannot be written to: {detail}. Nothing of this step was recorded and nothing runs; give this process write access to it and to its folder.',
     retryable: true,
   },
+  LEDGER_RESTORED: {
+    message:
+      'The ledger is not the one that Temporal last saw: {detail}. It may have forgotten what was sent, so nothing runs. Look at the operations since, then accept it: holdpoint ledger accept.',
+    retryable: false,
+  },
   LEDGER_UNCERTAIN: {
     message:
       'The ledger {ledger} failed while it committed this step: {detail}. The step is recorded as a whole or not at all; ask again, it is never applied twice.',

@@ -90,7 +90,10 @@ async function open(
     connectionOptions: options,
     deps,
     bundlePath,
-  }).catch(reasonOf);
+  }).catch((error: unknown) => {
+    if (error instanceof LedgerError) throw error;
+    return reasonOf(error);
+  });
   if (typeof worker === 'string') {
     return {
       ok: false,
