@@ -11,11 +11,14 @@ import type { ApprovalRequest } from '../../core/request';
 import type { Requester } from '../../core/requester';
 import { parsePolicyFile } from '../../core/policy-file';
 import type { Ledger } from '../../ledger/ledger';
+import type { Log } from '../../ledger/log';
 import { openStore } from '../../ledger/open-store';
+import { openSqliteStore } from '../../ledger/sqlite';
 import type { Store } from '../../ledger/transaction';
 import { openDependencies } from '../../worker/open-dependencies';
 import { startWorker, type RunningWorker } from '../../worker/start-worker';
 import { eventually } from './eventually';
+import { breakable, type BreakableStore } from './breakable-store';
 import { policyText, type PolicyVariant } from './policy-text';
 import { startToolServer, type TestToolServer } from './tool-server';
 
@@ -25,29 +28,35 @@ export const U1: Requester = { subject: 'u1', agent: 'bot', chain: [] };
 export const U2: Requester = { subject: 'u2', agent: 'bot', chain: [] };
 
 export interface HarnessOptions {
-  readonly policy?: Omit<PolicyVariant, 'url'>;
+  readonly policy?: Partial<PolicyVariant>;
   readonly ledgerUrl?: string;
   readonly onStep?: (step: RunStep, operationId: string) => Promise<void>;
   readonly defaultTrust?: 'namespace' | 'signatures';
   /** False: no worker polls until the test starts one. */
   readonly worker?: boolean;
+  /** A Temporal server of the test's own; the shared one by default. */
+  readonly address?: string;
+  /** The ledger's clock, epoch milliseconds; the machine's by default. Only for a ledger in a file. */
+  readonly clock?: () => number;
 }
 
 /** One real worker, one real ledger, one real tool server, against the shared Temporal server. */
 export interface Harness {
   readonly tools: TestToolServer;
-  readonly store: Store;
+  readonly store: BreakableStore;
   readonly ledger: Ledger;
   readonly deps: Dependencies;
   readonly holdpoint: Holdpoint;
   readonly taskQueue: string;
-  applyPolicy(variant?: Omit<PolicyVariant, 'url'>): Promise<number>;
+  applyPolicy(variant?: Partial<PolicyVariant>): Promise<number>;
   startWorker(): Promise<RunningWorker>;
   start(calls: TurnStart['calls'], more?: { readonly id?: string; readonly requester?: Requester }): Promise<Turn>;
   /** The open requests of a turn, once there are `count`. */
   requests(turn: Turn, count?: number): Promise<readonly ApprovalRequest[]>;
   decide(request: ApprovalRequest, answer: 'allow' | 'deny', more?: Partial<Decision>): Promise<Verdict>;
   facts(operationId?: string): Promise<readonly { readonly kind: string; readonly body: Record<string, unknown> }[]>;
+  /** Ids of the events in the outbox about an operation, in order. */
+  notices(operationId: string): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -65,14 +74,19 @@ export function decisionOn(request: ApprovalRequest, answer: 'allow' | 'deny', m
   };
 }
 
+function openLedger({ ledgerUrl, clock }: HarnessOptions, { path, log }: { path: string; log: Log }): Promise<Store> {
+  if (ledgerUrl !== undefined) return openStore(ledgerUrl, log);
+  return openSqliteStore({ path, log, ...(clock === undefined ? {} : { clock }) });
+}
+
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
-  const address = process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '';
+  const address = options.address ?? process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '';
   const bundlePath = process.env['HOLDPOINT_TEST_BUNDLE'] ?? '';
   const taskQueue = `test-${randomUUID()}`;
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-'));
   const log = pino({ level: process.env['HOLDPOINT_TEST_LOG'] ?? 'silent' });
   const tools = await startToolServer();
-  const store = await openStore(options.ledgerUrl ?? `file:${join(folder, 'ledger.db')}`, log);
+  const store = breakable(await openLedger(options, { path: join(folder, 'ledger.db'), log }));
   const deps = openDependencies({
     store,
     permitKey: await generatePermitKey(),
@@ -92,7 +106,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     holdpoint,
     taskQueue,
     applyPolicy: async (variant = options.policy ?? {}) => {
-      const text = policyText({ ...variant, url: tools.url });
+      const text = policyText({ url: tools.url, ...variant });
       const parsed = parsePolicyFile(text, 'policy.yaml');
       if (!parsed.ok)
         throw new Error(
@@ -125,6 +139,15 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
       const rows = await store.db.selectFrom('audit').select(['kind', 'body', 'operation_id']).orderBy('seq').execute();
       const wanted = operationId === undefined ? rows : rows.filter((row) => row.operation_id === operationId);
       return wanted.map((row) => ({ kind: row.kind, body: JSON.parse(row.body) as Record<string, unknown> }));
+    },
+    notices: async (operationId) => {
+      const rows = await store.db
+        .selectFrom('outbox')
+        .select('event_id')
+        .where('event_id', 'like', `${operationId}:%`)
+        .orderBy('position')
+        .execute();
+      return rows.map((row) => row.event_id);
     },
     close: async () => {
       await Promise.all(workers.map((worker) => worker.stop()));
