@@ -8,6 +8,7 @@ import { openPostgresStore } from '../../ledger/postgres';
 import { openSqliteStore } from '../../ledger/sqlite';
 import { sqliteEngine } from '../../ledger/sqlite-engine';
 import type { Store } from '../../ledger/transaction';
+import { workerDatabase } from './postgres';
 import { recordedLog, type RecordedLog } from './recorded-log';
 
 export const STORE_KINDS = ['sqlite', 'postgres'] as const satisfies readonly Store['kind'][];
@@ -89,18 +90,17 @@ async function freshFile(): Promise<FreshPlace> {
 
 /** A schema of its own in one database: a database each would take half a second. */
 async function freshSchema(): Promise<FreshPlace> {
-  const serverUrl = process.env['HOLDPOINT_TEST_POSTGRES'];
-  if (serverUrl === undefined) throw new Error('This run started no PostgreSQL: see test/support/global-setup.ts.');
+  const databaseUrl = await workerDatabase();
   const schema = `ledger_${randomBytes(8).toString('hex')}`;
-  await postgres(serverUrl, [`create schema ${schema}`]);
-  const own = new URL(serverUrl);
+  await postgres(databaseUrl, [`create schema ${schema}`]);
+  const own = new URL(databaseUrl);
   own.searchParams.set('options', `-c search_path=${schema}`);
   const url = own.href;
   return {
     url,
     open: (options) => openPostgresStore({ url, ...options }),
     tamper: (statements) => postgres(url, [...POSTGRES_UNGUARD, ...statements]),
-    remove: () => postgres(serverUrl, [`drop schema ${schema} cascade`]),
+    remove: () => postgres(databaseUrl, [`drop schema ${schema} cascade`]),
   };
 }
 
