@@ -74,6 +74,7 @@ const here = {
   TEMPORAL_ADDRESS: `127.0.0.1:${grpc}`,
   DYNAMIC_CONFIG_FILE_PATH: `${process.cwd()}/deploy/temporal-dynamic-config.yaml`,
   HOLDPOINT_PERMIT_KEY_FILE: process.env.HOLDPOINT_PERMIT_KEY_FILE,
+  HOLDPOINT_HEALTH_HOST: '127.0.0.1',
   HOLDPOINT_HEALTH_PORT: health,
 };
 const service = process.argv[2];
@@ -132,7 +133,7 @@ job temporal-setup
 
 step 'worker'
 npm run build --silent
-openssl genpkey -algorithm ed25519 -out "$HOLDPOINT_PERMIT_KEY_FILE" 2>/dev/null
+node dist/cli/main.js key new "$HOLDPOINT_PERMIT_KEY_FILE" >"$work/key.log" 2>&1 || fail 'no permit key can be made'
 (run_in_service worker node dist/cli/main.js policy apply examples/production-migration/policy.yaml) \
   >"$work/policy.log" 2>&1 || fail 'the policy cannot be applied'
 in_background worker run_in_service worker node dist/cli/main.js worker
