@@ -1,13 +1,12 @@
 import { z } from 'zod';
 import { parseStrictJson } from '../core/json';
 import { AuditCheck } from './audit-check';
-import { readAudit, readCheckpoints, readHead } from './audit-read';
+import { readChain, readCheckpoints } from './audit-read';
 import { auditReport, judgeCheckpoints, type AuditReport, type VerifyOptions } from './audit-verify';
 import type { Checkpoint } from './checkpoint';
 import { readEpoch } from './meta';
 import type { Store } from './transaction';
 
-const PAGE = 1_000;
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 const FORMAT = 'holdpoint/audit-export/1';
 
@@ -41,17 +40,15 @@ const exportLine = z.discriminatedUnion('line', [startLine, checkpointLine, reco
 
 type ExportLine = z.infer<typeof exportLine>;
 
-/** The audit chain as lines of JSON, each without its line break. It ends at the head as it was at the start. */
+/** The audit chain as lines of JSON, each without its line break. */
 export async function* exportAudit(store: Store): AsyncGenerator<string> {
-  const head = (await readHead(store.db)) ?? { seq: 0, hash: '' };
   yield written({ line: 'start', format: FORMAT, epoch: await readEpoch(store.db), at: await store.nowMs() });
   for (const checkpoint of await readCheckpoints(store.db)) yield written({ line: 'checkpoint', ...checkpoint });
-  for (let after = 0; after < head.seq;) {
-    const page = await readAudit(store.db, { after, limit: PAGE });
-    for (const record of page) if (record.seq <= head.seq) yield written({ line: 'record', ...record });
-    after = page.at(-1)?.seq ?? head.seq;
+  for await (const part of readChain(store.db)) {
+    if (part.part === 'records') for (const record of part.records) yield written({ line: 'record', ...record });
+    // A chain without its head gets no end either, and so is not sound.
+    else if (part.head !== null) yield written({ line: 'end', ...part.head });
   }
-  yield written({ line: 'end', ...head });
 }
 
 /** Verifies an export without its ledger. A line that is none, or a missing end, is a problem as well. */

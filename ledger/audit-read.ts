@@ -1,9 +1,42 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Kysely } from 'kysely';
 import { AUDIT_CHAIN, type AuditHead, type AuditRecord } from './audit-record';
 import type { Checkpoint } from './checkpoint';
 import type { Database } from './schema';
 
-/** The records after `seq` in their order, at most `limit`. */
+const PAGE = 1_000;
+
+export type AuditPart =
+  | { readonly part: 'records'; readonly records: readonly AuditRecord[] }
+  | { readonly part: 'head'; readonly head: AuditHead | null };
+
+/**
+ * The whole chain in pages, and then its head. Others may write meanwhile: a record and the head that names it are
+ * committed at once, so the head is read after the records, until none has come in between.
+ */
+export async function* readChain(db: Kysely<Database>): AsyncGenerator<AuditPart> {
+  let after = 0;
+  let head: AuditHead | null = null;
+  for (;;) {
+    const records = await readAudit(db, { after, limit: PAGE });
+    const last = records.at(-1);
+    if (last !== undefined) {
+      yield { part: 'records', records };
+      after = last.seq;
+      // Reading SQLite never waits, so the event loop gets its turn here.
+      await nextTurn();
+    } else if (head !== null && head.seq > after) {
+      // It named more before this page was looked for, and there is none.
+      break;
+    } else {
+      head = await readHead(db);
+      if (head === null || head.seq <= after) break;
+    }
+  }
+  yield { part: 'head', head };
+}
+
+/** The records after `after` in their order, at most `limit`. */
 export async function readAudit(
   db: Kysely<Database>,
   { after, limit }: { readonly after: number; readonly limit: number },

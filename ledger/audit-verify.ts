@@ -1,12 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { AuditCheck, type AuditProblem } from './audit-check';
-import { readAudit, readCheckpoints, readHead } from './audit-read';
+import { readChain, readCheckpoints } from './audit-read';
 import type { AuditHead } from './audit-record';
 import { checkCheckpoint, type Checkpoint } from './checkpoint';
 import type { Store } from './transaction';
-
-const PAGE = 1_000;
 
 export interface VerifyOptions {
   /** Keys whose checkpoints count. */
@@ -32,25 +29,13 @@ export async function verifyAudit(store: Store, options: VerifyOptions): Promise
   const stored = await readCheckpoints(store.db);
   const judged = judgeCheckpoints(stored, options);
   const check = new AuditCheck(judged.signed);
-  // A record and the head that names it are committed at once: so the head is read after the records, until no record
-  // has come in between.
-  let head = await readPages(store, check, options);
-  while (head !== null && head.seq > check.last.seq) {
-    const before = check.last.seq;
-    head = await readPages(store, check, options);
-    if (check.last.seq === before) break;
+  let head: AuditHead | null = null;
+  for await (const part of readChain(store.db)) {
+    if (part.part === 'head') head = part.head;
+    else for (const record of part.records) check.accept(record);
+    options.onProgress?.(check.records);
   }
   return auditReport(check, { head, judged });
-}
-
-async function readPages(store: Store, check: AuditCheck, { onProgress }: VerifyOptions): Promise<AuditHead | null> {
-  for (;;) {
-    const page = await readAudit(store.db, { after: check.last.seq, limit: PAGE });
-    for (const record of page) check.accept(record);
-    onProgress?.(check.records);
-    if (page.length < PAGE) return readHead(store.db);
-    await nextTurn();
-  }
 }
 
 export interface JudgedCheckpoints {
