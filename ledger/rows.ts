@@ -1,15 +1,18 @@
 import type { Insertable, Selectable } from 'kysely';
 import type { CallLife, CallStatus } from '../core/call';
 import type { CallState } from '../core/call-state';
+import { sha256Hex } from '../core/digest';
+import type { Refusal } from '../core/errors';
 import type { GrantTerms } from '../core/grant';
 import type { JsonObject, JsonValue } from '../core/json';
+import type { Decision } from '../core/decision';
 import type { CountedDecision } from '../core/judge-decision';
 import type { ApprovalFacts, CallOutcome, Evidence, ToolResult } from '../core/outcome';
-import type { OutcomeContract, ServerEntry } from '../core/policy';
+import type { OutcomeContract, Policy, ServerEntry } from '../core/policy';
 import type { ApprovalRequest } from '../core/request';
 import { TURN_LIMITS } from '../core/turn';
 import { unreachable } from '../core/unreachable';
-import type { DecisionsTable, GrantsTable, OperationsTable, RequestsTable } from './schema';
+import type { DecisionsTable, GrantsTable, OperationsTable, PoliciesTable, RequestsTable } from './schema';
 
 export type RequestRow = Selectable<RequestsTable>;
 export type DecisionRow = Selectable<DecisionsTable>;
@@ -59,7 +62,10 @@ export function stateOfRequest(row: RequestRow, decisions: readonly DecisionRow[
       return { status: 'allowed', revision: row.revision };
     case 'denied': {
       const deny = decisions.find((decision) => decision.answer === 'deny' && decision.revision === row.revision);
-      return { status: 'ended', end: { outcome: 'denied', reason: deny?.reason ?? null, deciders: deny === undefined ? [] : [deny.reviewer] } };
+      return {
+        status: 'ended',
+        end: { outcome: 'denied', reason: deny?.reason ?? null, deciders: deny === undefined ? [] : [deny.reviewer] },
+      };
     }
     case 'expired':
       return { status: 'ended', end: { outcome: 'expired', detail: row.closed_reason ?? 'the deadline passed' } };
@@ -78,6 +84,11 @@ function refusedOf(row: RequestRow): CallOutcome {
   return { outcome: 'refused', code: code as 'UNSTABLE', detail: detail.join(': ') };
 }
 
+/** The refusal in a fact `call.refused`, and the content that was refused. */
+export function refusedFactOf(body: string): Refusal & { readonly contentDigest: string } {
+  return JSON.parse(body) as Refusal & { readonly contentDigest: string };
+}
+
 /** The state of a call that was sent. */
 export function stateOfOperation(row: OperationRow, lookUpAtMs: number): CallState {
   const approval = approvalOf(row);
@@ -85,9 +96,15 @@ export function stateOfOperation(row: OperationRow, lookUpAtMs: number): CallSta
     case 'dispatched':
       return { status: 'dispatched', lookUpAtMs };
     case 'executed':
-      return { status: 'ended', end: { outcome: 'executed', result: resultOf(row), evidence: evidenceOf(row), approval } };
+      return {
+        status: 'ended',
+        end: { outcome: 'executed', result: resultOf(row), evidence: evidenceOf(row), approval },
+      };
     case 'failed':
-      return { status: 'ended', end: { outcome: 'failed', detail: row.detail ?? '', evidence: evidenceOf(row), approval } };
+      return {
+        status: 'ended',
+        end: { outcome: 'failed', detail: row.detail ?? '', evidence: evidenceOf(row), approval },
+      };
     case 'unknown':
       return { status: 'ended', end: { outcome: 'unknown', detail: row.detail ?? '', approval } };
     default:
@@ -96,11 +113,15 @@ export function stateOfOperation(row: OperationRow, lookUpAtMs: number): CallSta
 }
 
 function resultOf(row: OperationRow): ToolResult | null {
-  if (row.result === null || row.result_digest === null) return null;
-  const isError = row.result_is_error === 1;
-  const bytes = Buffer.byteLength(row.result);
-  if (bytes > TURN_LIMITS.resultBytesInHistory) return { kind: 'stored', digest: row.result_digest, bytes, isError };
-  return { kind: 'inline', value: JSON.parse(row.result) as JsonValue, isError };
+  return row.result === null ? null : toolResultOf(row.result, row.result_is_error === 1);
+}
+
+/** A tool's result, given as JSON text, as it travels to the turn: too large for a history, it is only named. */
+export function toolResultOf(text: string, isError: boolean): ToolResult {
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= TURN_LIMITS.resultBytesInHistory)
+    return { kind: 'inline', value: JSON.parse(text) as JsonValue, isError };
+  return { kind: 'stored', digest: `sha256:${sha256Hex(text)}`, bytes, isError };
 }
 
 function evidenceOf(row: OperationRow): Evidence {
@@ -118,4 +139,19 @@ export interface LookUp {
 
 export function contractOf(row: OperationRow): LookUp | null {
   return row.look_up === null ? null : (JSON.parse(row.look_up) as LookUp);
+}
+
+/** A decision as its reviewer sent it. */
+export function messageOf(row: DecisionRow): Decision {
+  return JSON.parse(row.message) as Decision;
+}
+
+/** Sums used of a window, by material field. */
+export function totalsOf(row: GrantRow): Readonly<Record<string, number>> {
+  return JSON.parse(row.totals) as Record<string, number>;
+}
+
+/** A policy as it was compiled when it was applied. */
+export function compiledOf(row: Pick<PoliciesTable, 'compiled'>): Policy {
+  return JSON.parse(row.compiled) as Policy;
 }

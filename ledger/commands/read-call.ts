@@ -1,6 +1,6 @@
 import type { CallState } from '../../core/call-state';
 import { refusal } from '../../core/errors';
-import { contractOf, stateOfOperation, stateOfRequest, type OperationRow } from '../rows';
+import { contractOf, refusedFactOf, stateOfOperation, stateOfRequest, type OperationRow } from '../rows';
 import type { Tx } from '../transaction';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
 import type { CallRef } from './open-call';
@@ -13,9 +13,25 @@ export async function readCall(tx: Tx, call: CallRef): Promise<CallState | null>
     return stateOfOperation(operation, lookUpAt(operation));
   }
   const request = await lockLatestRequest(tx, call.operationId);
-  if (request === null) return null;
+  if (request === null) return refusedBefore(tx, call);
   if (request.arguments_digest !== call.contentDigest) return conflict(call);
   return stateOfRequest(request, await decisionsOf(tx, call.operationId));
+}
+
+/** A call that was refused before anybody was asked left no row but its fact: that is final as well. */
+async function refusedBefore(tx: Tx, call: CallRef): Promise<CallState | null> {
+  const fact = await tx.db
+    .selectFrom('audit')
+    .select('body')
+    .where('operation_id', '=', call.operationId)
+    .where('kind', '=', 'call.refused')
+    .orderBy('seq')
+    .limit(1)
+    .executeTakeFirst();
+  if (fact === undefined) return null;
+  const { code, detail, contentDigest } = refusedFactOf(fact.body);
+  if (contentDigest !== call.contentDigest) return conflict(call);
+  return { status: 'ended', end: { outcome: 'refused', code, detail } };
 }
 
 /** When absence of an effect may be believed: no attempt can still be sending, and the tool had time to settle. */

@@ -7,7 +7,12 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import { CallToolRequestSchema, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import {
+  CallToolRequestSchema,
+  ElicitResultSchema,
+  ListToolsRequestSchema,
+  McpError,
+} from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject } from '../../core/json';
 import { answerOf, TOOL_DEFINITIONS, WRITING_TOOLS } from './tool-definitions';
 
@@ -31,8 +36,16 @@ export type Behaviour =
   | { readonly kind: 'isError' }
   /** Works and answers with a text of so many characters. */
   | { readonly kind: 'big'; readonly chars: number }
-  /** Refuses with an HTTP status, before MCP sees the call. */
-  | { readonly kind: 'http'; readonly status: number; readonly headers?: Readonly<Record<string, string>> };
+  /** Asks the caller for input first, and works only if it gets some. */
+  | { readonly kind: 'elicit' }
+  /** Answers with an HTTP status and body, before MCP sees the call; `work`: after it has worked. */
+  | {
+      readonly kind: 'http';
+      readonly status: number;
+      readonly headers?: Readonly<Record<string, string>>;
+      readonly body?: (requestId: unknown) => string;
+      readonly work?: boolean;
+    };
 
 /** A call as it arrived: `operationId` from the argument or from `_meta`. */
 export interface ReceivedCall {
@@ -75,6 +88,16 @@ export interface TestToolServer {
 interface Session {
   readonly transport: StreamableHTTPServerTransport;
 }
+
+interface Caller {
+  readonly signal: AbortSignal;
+  readonly elicit: () => Promise<unknown>;
+}
+
+const QUESTION = {
+  message: 'Really?',
+  requestedSchema: { type: 'object' as const, properties: { sure: { type: 'boolean' as const } } },
+};
 
 /** Starts the server on a port of its own. */
 export async function startToolServer(): Promise<TestToolServer> {
@@ -161,8 +184,10 @@ class InProcessToolServer implements TestToolServer {
     const behaviour = tool === undefined ? undefined : this.peek(tool);
     if (tool !== undefined && behaviour?.kind === 'http') {
       this.take(tool);
-      this.received.push(receivedCall(tool, (body as { params: JsonObject }).params));
-      response.writeHead(behaviour.status, behaviour.headers).end();
+      const call = receivedCall(tool, (body as { params: JsonObject }).params);
+      this.received.push(call);
+      if (behaviour.work === true) this.work(call);
+      response.writeHead(behaviour.status, behaviour.headers).end(behaviour.body?.((body as { id?: unknown }).id));
       return;
     }
     const session = await this.sessionOf(request, body);
@@ -190,8 +215,11 @@ class InProcessToolServer implements TestToolServer {
     const { server } = new McpServer({ name: 'orders-db', version: '1.0.0' }, { capabilities: { tools: {} } });
     const session: Session = { transport };
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: this.listed() }));
-    server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) =>
-      this.call(receivedCall(params.name, params as unknown as JsonObject), signal),
+    server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal, sendRequest }) =>
+      this.call(receivedCall(params.name, params as unknown as JsonObject), {
+        signal,
+        elicit: () => sendRequest({ method: 'elicitation/create', params: QUESTION }, ElicitResultSchema),
+      }),
     );
     await server.connect(transport);
     return session;
@@ -202,7 +230,7 @@ class InProcessToolServer implements TestToolServer {
     return tools.filter(({ change }) => change !== null).map(({ tool, change }) => ({ ...tool, ...change })) as never[];
   }
 
-  private async call(call: ReceivedCall, signal: AbortSignal) {
+  private async call(call: ReceivedCall, { signal, elicit }: Caller) {
     this.received.push(call);
     const behaviour = this.take(call.tool);
     if (behaviour === undefined) return this.work(call);
@@ -231,6 +259,14 @@ class InProcessToolServer implements TestToolServer {
       case 'big':
         this.work(call);
         return { content: [{ type: 'text' as const, text: 'x'.repeat(behaviour.chars) }] };
+      case 'elicit': {
+        const answered = await elicit().then(
+          () => true,
+          () => false,
+        );
+        if (answered) return this.work(call);
+        return { content: [{ type: 'text' as const, text: 'no input was given' }], isError: true };
+      }
       case 'http':
         throw new Error('answered before MCP');
     }
