@@ -63,9 +63,17 @@ async function nudgeTurns({ client, deps, nudged }: Sweep & { nudged: Map<string
   const decided = await store.db
     .selectFrom('requests')
     .select(['operation_id', 'revision', 'workflow_id'])
-    .where('state', 'in', ['allowed', 'denied', 'expired', 'refused', 'withdrawn'])
     .where('closed_at', '<', nowMs - PATIENCE_MS)
-    .where('closed_at', '>', nowMs - LOOK_BACK_MS)
+    // An allow is never too old to be run; whatever else closed a request is also told by the turn's own timers.
+    .where((eb) =>
+      eb.or([
+        eb('state', '=', 'allowed'),
+        eb.and([
+          eb('state', 'in', ['denied', 'expired', 'refused', 'withdrawn']),
+          eb('closed_at', '>', nowMs - LOOK_BACK_MS),
+        ]),
+      ]),
+    )
     .where((eb) =>
       eb.not(
         eb.exists(
