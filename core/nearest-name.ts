@@ -28,7 +28,7 @@ function editDistance(a: string, b: string): number {
     const current = [row];
     for (let column = 1; column <= b.length; column += 1) {
       const same = a[row - 1] === b[column - 1];
-      const swapped = row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
       current[column] = Math.min(
         at(current, column - 1) + 1,
         at(last, column) + 1,
@@ -43,5 +43,5 @@ function editDistance(a: string, b: string): number {
 }
 
 function at(row: readonly number[], column: number): number {
-  return row.at(column) ?? Infinity;
+  return Number(row[column]);
 }

@@ -1,8 +1,11 @@
-import { Composer, LineCounter, Parser } from 'yaml';
+import { Composer, Parser } from 'yaml';
 import type { CST, Document } from 'yaml';
+import { printable } from './policy-fault';
 import { POLICY_LIMITS } from './policy-limits';
 import { readPolicyTree } from './policy-tree';
-import type { Place, PlacedFault, PolicyTree } from './policy-tree';
+import type { PlacedFault, PolicyTree } from './policy-tree';
+import { placeFinder } from './text-place';
+import type { Place } from './text-place';
 
 const START: Place = { line: 1, column: 1 };
 
@@ -16,17 +19,13 @@ const SYNTAX_HINTS: Readonly<Record<string, string>> = {
  * errors. Never throws.
  */
 export function readPolicyDocument(text: string): PolicyTree {
+  const { fileBytes, depth } = POLICY_LIMITS;
   const bytes = new TextEncoder().encode(text).length;
-  if (bytes > POLICY_LIMITS.fileBytes)
-    return tooLarge(START, `the file has ${bytes} bytes, the limit is ${POLICY_LIMITS.fileBytes}`);
-  const lines = new LineCounter();
-  const placeAt = (offset: number): Place => {
-    const { line, col } = lines.linePos(offset);
-    return { line, column: col };
-  };
-  const tokens = [...new Parser(lines.addNewLine).parse(text)];
+  if (bytes > fileBytes) return tooLarge(START, `the file has ${bytes} bytes, the limit is ${fileBytes}`);
+  const placeAt = placeFinder(text);
+  const tokens = [...new Parser().parse(text)];
   const deep = tokenTooDeep(tokens);
-  if (deep !== null) return tooLarge(placeAt(deep.offset), `more than ${POLICY_LIMITS.depth} levels inside each other`);
+  if (deep !== null) return tooLarge(placeAt(deep.offset), `more than ${depth} levels inside each other`);
   const [document, second] = compose(tokens);
   const faults = [
     ...directiveFaults(tokens, placeAt),
@@ -50,13 +49,17 @@ function compose(tokens: readonly CST.Token[]): readonly Document.Parsed[] {
   return [...new Composer({ ...strict, prettyErrors: false, logLevel: 'silent' }).compose(tokens)];
 }
 
+/** The first mistake of syntax, because the others mostly follow from it, and each unknown tag. */
 function textFaults(document: Document.Parsed, placeAt: (offset: number) => Place): PlacedFault[] {
-  return [...document.errors, ...document.warnings].map(({ code, pos, message }) => ({
-    ...placeAt(pos[0]),
-    code: code === 'TAG_RESOLVE_FAILED' ? 'POLICY_YAML_FEATURE' : 'POLICY_SYNTAX',
-    message,
-    hint: SYNTAX_HINTS[code] ?? null,
-  }));
+  const syntax = document.errors.slice(0, 1).map(({ code, pos, message }): PlacedFault => {
+    const hint = SYNTAX_HINTS[code] ?? null;
+    return { ...placeAt(pos[0]), code: 'POLICY_SYNTAX', message: printable(message), hint };
+  });
+  const warned = document.warnings.map(({ pos, message }): PlacedFault => {
+    const hint = 'Remove the tag, and put text in quotes.';
+    return { ...placeAt(pos[0]), code: 'POLICY_YAML_FEATURE', message: printable(message), hint };
+  });
+  return [...syntax, ...warned];
 }
 
 /** `%YAML 1.1` would turn `no` into false. */

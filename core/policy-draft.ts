@@ -32,8 +32,11 @@ type Spot = { readonly value: JsonValue; readonly path: PolicyPath };
 
 type Read = <Output>(schema: z.ZodType<Output>, spot: Spot) => Output | null;
 
+/** `draft` is null where `people` or `servers` as a whole cannot be read: every name would seem unknown. */
+export type DraftReading = { readonly draft: PolicyDraft | null; readonly faults: readonly PolicyFault[] };
+
 /** Reads each entry of a policy by its schema. `faults` has every mistake of form; the draft has what is well formed. */
-export function readDraft(root: JsonValue): { readonly draft: PolicyDraft; readonly faults: readonly PolicyFault[] } {
+export function readDraft(root: JsonValue): DraftReading {
   const faults: PolicyFault[] = [];
   const read: Read = (schema, spot) => {
     const result = schema.safeParse(spot.value);
@@ -53,7 +56,8 @@ export function readDraft(root: JsonValue): { readonly draft: PolicyDraft; reado
     access: readItems(sections, 'access', (spot) => read(accessSchema, spot)),
     rules: readItems(sections, 'rules', (spot) => read(ruleSchema, spot)),
   };
-  return { draft, faults };
+  const readable = isJsonObject(sections['servers'] ?? null) && isJsonObject(sections['people'] ?? {});
+  return { draft: readable ? draft : null, faults };
 }
 
 function readServer(read: Read, spot: Spot, name: string): DraftServer | null {

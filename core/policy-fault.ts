@@ -62,18 +62,29 @@ export function pathText(path: PolicyPath): string {
   return text === '' ? 'the policy' : text.replace(/^\./, '');
 }
 
-function nameText(name: string): string {
+/** A name as it is, or in quotes where it holds more than a plain name does. */
+export function nameText(name: string): string {
   return /^[\w@*+/-]+$/.test(name) ? name : quoted(name);
 }
 
-/** A text in quotes, with escapes for what cannot be seen, and cut where it is long. */
+/** A text in quotes, printable, and cut where it is long. */
 export function quoted(text: string): string {
   const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
-  return JSON.stringify(shown).replace(/[^\x20-\x7e…]/g, escaped);
+  return printable(JSON.stringify(shown));
+}
+
+/** A text with escapes for what cannot be seen, so that a file cannot write over the message about it. */
+export function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e…]/g, escaped);
 }
 
 function escaped(unit: string): string {
   return /[\p{L}\p{N}]/u.test(unit) ? unit : `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** The JSON pointer to a member of this name. */
+export function pointerTo(name: string): string {
+  return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 /** What was received, for a message: scalars as they are, containers by kind, nothing for an empty value. */

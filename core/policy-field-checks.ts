@@ -32,7 +32,7 @@ export function conditionFaults(conditions: Conditions, scope: Scope): PolicyFau
     if (specs.length === 0) return [unknownField(name, path, scope)];
     const wrong = specs.map(({ as }) => as).find((kind) => !canHold(condition, kind));
     if (wrong === undefined) return [];
-    const message = `${scope.owner}: ${quoted(name)} is of the kind ${wrong}, so this condition on it can never be judged`;
+    const message = `${scope.owner}: ${quoted(name)} is of the kind ${wrong}, which this condition cannot be compared with`;
     const hint = `Compare it with ${COMPARABLE[wrong]}.`;
     return [valueFault('POLICY_CONTRADICTION', path, { message, hint })];
   });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { parseJsonPointer } from './json';
 import type { JsonValue } from './json';
+import { quoted } from './policy-fault';
 import type { DurationBounds } from './policy-limits';
 
 /** Why a value is refused, after its place: `must be …`; what to do; and which part of it, where it is not the whole. */
@@ -88,7 +89,7 @@ function judgePointer(value: string): Complaint | null {
   const parsed = parseJsonPointer(value);
   if (parsed.ok) return null;
   const message = 'must be a JSON pointer such as /environment or /items/0/id';
-  return value.startsWith('/') ? { message, hint: parsed.detail } : { message, hint: `Write "/${value}".` };
+  return value.startsWith('/') ? { message, hint: parsed.detail } : { message, hint: `Write ${quoted(`/${value}`)}.` };
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -20,12 +20,10 @@ export function parsePolicyFile(text: string, fileName: string): ParsedPolicy {
   const document = readPolicyDocument(text);
   if (document.value === undefined) return refused(document.faults, fileName);
   const { draft, faults } = readDraft(document.value);
-  const placed = [...faults, ...checkDraft(draft)].map(({ path, at, ...words }) => ({
-    ...document.placeOf(path, at),
-    ...words,
-  }));
+  const checked = draft === null ? [] : checkDraft(draft);
+  const placed = [...faults, ...checked].map(({ path, at, ...words }) => ({ ...document.placeOf(path, at), ...words }));
   const problems = [...document.faults, ...placed];
-  return problems.length > 0 ? refused(problems, fileName) : { ok: true, policy: compile(draft) };
+  return draft === null || problems.length > 0 ? refused(problems, fileName) : { ok: true, policy: compile(draft) };
 }
 
 function refused(faults: readonly PlacedFault[], file: string): ParsedPolicy {

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { atPointer } from './json';
 import type { JsonValue } from './json';
 import { nearestName } from './nearest-name';
-import { namesText, pathText, quoted, received } from './policy-fault';
+import { nameText, namesText, pathText, pointerTo, quoted, received } from './policy-fault';
 import type { PolicyFault, PolicyPath } from './policy-fault';
 
 type Issue = z.core.$ZodIssue;
@@ -31,26 +31,37 @@ const MISPLACED: Readonly<Record<string, string>> = {
 /** What somebody writes who wants silence to count as consent. */
 const APPROVING = /^(allow|approve|accept|grant|permit|run|execute)/i;
 
-/** The mistakes of one value in words. A key that is only misspelt is not reported as missing too. */
+/** What stands under these keys may be a credential, so no message repeats it. */
+const NEVER_SHOWN: readonly string[] = ['headers', 'env', 'args', 'url', 'database', 'key'];
+
+/** The mistakes of one value in words: at each place the first, and nothing that only follows from a misspelt key. */
 export function faultsOfIssues(issues: readonly Issue[], spot: ReadSpot): PolicyFault[] {
   const faults = issues.flatMap((issue) => faultsOf(issue, spot));
-  const meant = new Set(
-    faults.map(({ hint, path }) => (hint === null ? '' : `${pathText(path.slice(0, -1))} ${hint}`)),
-  );
-  return faults.filter(({ code, path }) => {
-    const parent = pathText(path.slice(0, -1));
-    return code !== 'POLICY_MISSING_KEY' || !meant.has(`${parent} ${didYouMean(String(path.at(-1)))}`);
+  const told = new Set(faults.filter(({ code }) => code === 'POLICY_UNKNOWN_KEY').flatMap(explainedBy));
+  return faults.filter((fault) => {
+    const place = placeKey(fault.code === 'POLICY_MISSING_KEY' ? 'missing' : fault.at, fault.path);
+    if (told.has(place)) return false;
+    told.add(place);
+    return true;
   });
+}
+
+/** A key that was meant is not missing, and what its mapping lacks as a whole is not known yet. */
+function explainedBy({ path, hint }: PolicyFault): string[] {
+  const parent = path.slice(0, -1);
+  const meant = /^Did you mean "(.*)"\?$/.exec(hint ?? '')?.[1] ?? '';
+  return [placeKey('missing', [...parent, meant]), placeKey('value', parent)];
+}
+
+function placeKey(what: string, path: PolicyPath): string {
+  return `${what} ${pathText(path)}`;
 }
 
 function faultsOf(issue: Issue, { value, path }: ReadSpot): PolicyFault[] {
   const inner = issue.path.map((step) => (typeof step === 'number' ? step : String(step)));
   const at = [...path, ...inner];
   if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKey(key, at, issue.message.split(' ')));
-  const target = atPointer(
-    value,
-    inner.map((step) => `/${String(step).replace(/~/g, '~0').replace(/\//g, '~1')}`).join(''),
-  );
+  const target = atPointer(value, inner.map((step) => pointerTo(String(step))).join(''));
   if (!target.found) return [missingKey(at)];
   if (issue.code === 'invalid_key') return issue.issues.map((keyIssue) => badKey(keyIssue, at));
   return [{ ...badValue(issue, at, target.value), path: at, at: 'value' }];
@@ -87,34 +98,43 @@ function badKey(issue: Issue, path: PolicyPath): PolicyFault {
 
 function badValue(issue: Issue, path: PolicyPath, value: JsonValue): Said {
   const name = pathText(path);
+  const hidden = path.some((step) => NEVER_SHOWN.includes(String(step)));
+  const not = hidden ? '' : `, not ${received(value)}`;
   if (issue.code === 'invalid_type') {
-    const message = `${name} must be ${TYPE_NAMES[issue.expected] ?? issue.expected}, not ${received(value)}`;
-    return { code: 'POLICY_WRONG_TYPE', message, hint: typeHint(issue.expected, value) };
+    const message = `${name} must be ${TYPE_NAMES[issue.expected] ?? issue.expected}${not}`;
+    return { code: 'POLICY_WRONG_TYPE', message, hint: hidden ? null : typeHint(issue.expected, path, value) };
   }
   if (issue.code === 'invalid_value') {
     const allowed = issue.values.map(String);
-    const message = `${name} must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}, not ${received(value)}`;
+    const message = `${name} must be ${allowed.length === 1 ? '' : 'one of '}${allowed.join(', ')}${not}`;
     return { code: 'POLICY_BAD_VALUE', message, hint: valueHint(path, value, allowed) };
   }
-  const shown = typeof value === 'object' && value !== null ? '' : `, not ${received(value)}`;
+  const shown = hidden || (value !== null && typeof value === 'object') ? '' : `; received ${received(value)}`;
   return { code: 'POLICY_BAD_VALUE', message: `${name} ${ruleOf(issue)}${shown}`, hint: hintOf(issue) };
 }
 
 function ruleOf(issue: Issue): string {
-  if (issue.code === 'too_big') return `must be at most ${issue.maximum}${issue.origin === 'array' ? ' entries' : ''}`;
+  if (issue.code === 'too_big') {
+    return issue.origin === 'array' ? `must have at most ${issue.maximum} entries` : `must be at most ${issue.maximum}`;
+  }
   if (issue.code !== 'too_small') return issue.message;
   if (issue.origin === 'array') return 'must have at least one entry';
   return `must be ${issue.inclusive === true ? 'at least' : 'more than'} ${issue.minimum}`;
 }
 
-function typeHint(expected: string, value: JsonValue): string | null {
-  if (expected === 'array' && typeof value === 'string') return `Write a list: [${value}].`;
-  if (expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
-    return `Put it in quotes: "${value}".`;
-  }
-  const word = expected === 'boolean' && typeof value === 'string' ? value.toLowerCase() : '';
-  if (['yes', 'on', 'y'].includes(word)) return 'Write true: YAML 1.2 knows only true and false.';
-  return ['no', 'off', 'n'].includes(word) ? 'Write false: YAML 1.2 knows only true and false.' : null;
+function typeHint(expected: string, path: PolicyPath, value: JsonValue): string | null {
+  if (typeof value === 'object') return null;
+  const text = nameText(String(value));
+  if (expected === 'array' && typeof value === 'string') return `Write a list: [${text}].`;
+  if (expected === 'string') return `Put it in quotes: "${text}".`;
+  if (expected === 'boolean') return booleanHint(text.toLowerCase());
+  if (path.at(-1) === 'deadline') return `Write { after: ${text} }.`;
+  return path.at(-2) === 'when' ? `Write { is: ${text} }.` : null;
+}
+
+function booleanHint(word: string): string | null {
+  const meant = ['yes', 'on', 'y'].includes(word) ? 'true' : ['no', 'off', 'n'].includes(word) ? 'false' : null;
+  return meant === null ? null : `Write ${meant}: YAML 1.2 knows only true and false.`;
 }
 
 function valueHint(path: PolicyPath, value: JsonValue, allowed: readonly string[]): string | null {
@@ -123,7 +143,7 @@ function valueHint(path: PolicyPath, value: JsonValue, allowed: readonly string[
     return 'An approval by time-out cannot be written: silence never allows a call. Write expire or keepWaiting.';
   }
   if (path.at(-1) === 'then' && value === 'escalate') return 'Write "escalate" in the rule, beside "deadline".';
-  if (path.at(-1) === 'scope') return `To name tools write { tools: [${value}] }.`;
+  if (path.at(-1) === 'scope') return `To name tools write { tools: [${nameText(value)}] }.`;
   const nearest = nearestName(value, allowed);
   return nearest === null ? null : didYouMean(nearest);
 }

@@ -13,5 +13,6 @@ export function toolOf(policy: Policy, server: string, tool: string): ToolEntry 
 
 /** The person of this name; null where the policy lists none. */
 export function personOf(policy: Policy, name: string): Person | null {
-  return Object.hasOwn(policy.people, name) ? (policy.people[name] ?? null) : null;
+  const person = Object.hasOwn(policy.people, name) ? policy.people[name] : undefined;
+  return person ?? null;
 }

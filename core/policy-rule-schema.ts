@@ -5,6 +5,7 @@ import {
   complain,
   duration,
   listOf,
+  matching,
   materialName,
   personName,
   plainName,
@@ -44,9 +45,11 @@ const operators = shape({
 
 const conditions: z.ZodType<Conditions> = z.record(materialName, operators).default({});
 
+const anything = z.literal('*');
+
 /** `*`, or what `one` describes. */
 function anyOr(one: z.ZodType<string>) {
-  return choose<string>((value) => (value === '*' ? z.literal('*') : one));
+  return choose<string>((value) => (value === '*' ? anything : one));
 }
 
 const groupPattern = text((value) =>
@@ -66,11 +69,11 @@ export const accessSchema = shape({
   when: conditions,
 }).transform((given): AccessEntry => given);
 
-const scope = choose<RuleScope>((value) =>
-  typeof value === 'string'
-    ? z.enum(['destructive', 'all']).transform((kind) => ({ kind }))
-    : shape({ tools: listOf(toolName) }).transform(({ tools }) => ({ kind: 'tools', tools })),
-);
+const wholeServer = z.enum(['destructive', 'all']).transform((kind) => ({ kind }));
+
+const namedTools = shape({ tools: listOf(toolName) }).transform(({ tools }) => ({ kind: 'tools' as const, tools }));
+
+const scope = choose<RuleScope>((value) => (typeof value === 'string' ? wholeServer : namedTools));
 
 const whoFields = { groups: z.array(personName).default([]), people: z.array(personName).default([]) };
 
@@ -100,9 +103,11 @@ const window = shape({
   return { kind: 'window', uses: given.uses ?? null, durationMs: given.minutes ?? null, total: given.total };
 });
 
-const validity = choose<Validity>((value) =>
-  typeof value === 'string' ? z.literal('once').transform((kind) => ({ kind })) : window,
-);
+const once = matching(/^once$/, 'must be once, or a window such as { minutes: 15 }').transform(() => ({
+  kind: 'once' as const,
+}));
+
+const validity = choose<Validity>((value) => (typeof value === 'string' ? once : window));
 
 const deadline = shape({
   after: duration(POLICY_LIMITS.wait),

@@ -11,12 +11,14 @@ const publicKey = text((value) =>
     : { message: 'must be "ed25519:" and 32 bytes in base64url', hint: 'holdpoint key new prints it.' },
 );
 
+const publicKeys = z.array(publicKey);
+
+const onePublicKey = publicKey.transform((key) => [key]);
+
 /** One entry of `people`, without its name. */
 export const personSchema = shape({
   groups: z.array(personName).default([]),
-  key: choose<string[]>((value) =>
-    Array.isArray(value) ? z.array(publicKey) : publicKey.transform((key) => [key]),
-  ).optional(),
+  key: choose<string[]>((value) => (Array.isArray(value) ? publicKeys : onePublicKey)).optional(),
   subjects: z.array(subjectName).optional(),
 });
 

@@ -6,7 +6,7 @@ const QUOTED = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*[\s\S]*?\*\//g;
 /** One reading statement with one placeholder, `?` or `$1`, for the operation id. */
 export const lookUpQuery = text((value) => {
   const bare = value.replace(QUOTED, ' ').trim().replace(/;$/, '');
-  if (!/^(select|with)\s/i.test(bare) || bare.includes(';')) {
+  if (!/^(select|with)\b/i.test(bare) || bare.includes(';')) {
     return { message: 'must be one SELECT statement', hint: 'A look-up only reads.' };
   }
   const placeholders = bare.match(/\?|\$\d+/g) ?? [];

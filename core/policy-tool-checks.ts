@@ -1,7 +1,6 @@
-import { parseJsonPointer } from './json';
 import type { ToolEntry, ToolRead } from './policy';
 import type { DraftServer, PolicyDraft } from './policy-draft';
-import { namesText, quoted, valueFault } from './policy-fault';
+import { namesText, pointerTo, quoted, valueFault } from './policy-fault';
 import type { PolicyFault, PolicyPath } from './policy-fault';
 
 /** A tool entry, the server that it is on, and its place. */
@@ -85,6 +84,5 @@ function lookUpFaults({ tool, path }: Spot): PolicyFault[] {
 }
 
 function isFilled(tool: ToolEntry, at: string): boolean {
-  const parsed = parseJsonPointer(at);
-  return parsed.ok && Object.hasOwn(tool.fill, parsed.tokens[0] ?? '');
+  return Object.keys(tool.fill).some((name) => `${at}/`.startsWith(`${pointerTo(name)}/`));
 }

@@ -18,13 +18,16 @@ import { headerMap } from './policy-transport-schema';
 import { databaseText, operationUrl } from './policy-secret';
 import { lookUpQuery } from './policy-sql';
 
-const fillOperationId = shape({ fill: z.literal('operationId') });
+const filled = shape({ fill: z.literal('operationId') }).transform(() => ({ kind: 'operationId' as const }));
+
+const literal = shape({ value: anyValue }).transform(({ value }) => ({ kind: 'literal' as const, value }));
+
+const pointed = shape({ at: innerPointer }).transform(({ at }) => ({ kind: 'pointer' as const, at }));
 
 const source = choose<ArgumentSource>((value) => {
   const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
-  if (keys.includes('fill')) return fillOperationId.transform(() => ({ kind: 'operationId' }));
-  if (keys.includes('value')) return shape({ value: anyValue }).transform((given) => ({ kind: 'literal', ...given }));
-  return shape({ at: innerPointer }).transform(({ at }) => ({ kind: 'pointer', at }));
+  if (keys.includes('fill')) return filled;
+  return keys.includes('value') ? literal : pointed;
 });
 
 const sources = z.record(argumentName, source);
@@ -61,7 +64,7 @@ const outcome = shape({
   const [only] = found;
   if (only === undefined || found.length > 1 || (given.arguments !== undefined && tool === undefined)) {
     return complain(context, {
-      message: 'must say how to look the operation up in one way',
+      message: 'must say in exactly one way how to look the operation up',
       hint: 'Write either "tool" (with "arguments"), or "http", or "sql".',
     });
   }
@@ -77,12 +80,7 @@ const outcome = shape({
 /** One entry of `servers.<server>.tools`, without its name. */
 export const toolSchema = shape({
   enabled: z.boolean().default(true),
-  arguments: z
-    .record(
-      argumentName,
-      fillOperationId.transform(() => ({ kind: 'operationId' as const })),
-    )
-    .default({}),
+  arguments: z.record(argumentName, filled).default({}),
   material: z.record(materialName, materialSpec).default({}),
   version: shape({ ...readFields, read: pointer }).optional(),
   preview: shape({ ...readFields, show: z.enum(['diff', 'text', 'json']).default('text') }).optional(),

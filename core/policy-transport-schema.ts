@@ -48,7 +48,7 @@ export const serverSchema = shape({
     return { transport, hints, session, enabled, identity: digestOf(['holdpoint/server/1', transport]) };
   }
   return complain(context, {
-    message: 'must say how to reach the server in one way',
+    message: 'must say in exactly one way how to reach the server',
     hint: 'Write either "http: { url: … }" or "stdio: { command: … }".',
   });
 });

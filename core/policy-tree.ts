@@ -4,9 +4,7 @@ import type { JsonValue } from './json';
 import { isWellFormed } from './json-value';
 import { pathText, quoted } from './policy-fault';
 import type { PolicyPath, PolicyProblemCode } from './policy-fault';
-
-/** A place in a text, both from 1; columns count UTF-16 units. */
-export type Place = { readonly line: number; readonly column: number };
+import type { Place } from './text-place';
 
 /** A mistake in the text itself, at its place. */
 export type PlacedFault = Place & {
@@ -73,14 +71,13 @@ function valueOf({ node, path }: Spot, walk: Walk): JsonValue {
 }
 
 function refuseFeatures(node: ParsedNode, walk: Walk): void {
-  const hint = 'Write the value out where it is used.';
-  const refuse = (message: string) => {
+  const refuse = (message: string, hint: string) => {
     walk.unusable = true;
     addFault(walk, node, { code: 'POLICY_YAML_FEATURE', message: `${message} is not allowed`, hint });
   };
-  if (isAlias(node)) refuse(`the alias *${node.source}`);
-  if (node.anchor !== undefined) refuse(`the anchor &${node.anchor}`);
-  if (node.tag !== undefined) refuse(`the tag ${quoted(node.tag)}`);
+  if (isAlias(node)) refuse(`the alias ${quoted(node.source)}`, 'Write the value out where it is used.');
+  if (node.anchor !== undefined) refuse(`the anchor ${quoted(node.anchor)}`, 'Write the value out where it is used.');
+  if (node.tag !== undefined) refuse(`the tag ${quoted(node.tag)}`, 'Remove the tag, and put text in quotes.');
 }
 
 function mappingOf(node: YAMLMap.Parsed, path: PolicyPath, walk: Walk): JsonValue {
@@ -89,8 +86,9 @@ function mappingOf(node: YAMLMap.Parsed, path: PolicyPath, walk: Walk): JsonValu
     const name = keyOf(pair.key, walk);
     if (name === null) continue;
     const inner = [...path, name];
-    if (members.has(name)) {
-      addFault(walk, pair.key, duplicateKey(inner, placeIn(walk.places, inner, 'key')));
+    const first = walk.places.get(JSON.stringify(inner));
+    if (first !== undefined) {
+      addFault(walk, pair.key, duplicateKey(inner, first.key));
       continue;
     }
     const key = walk.placeAt(pair.key.range[0]);
@@ -100,8 +98,8 @@ function mappingOf(node: YAMLMap.Parsed, path: PolicyPath, walk: Walk): JsonValu
   return Object.fromEntries(members);
 }
 
-function duplicateKey(path: PolicyPath, first: Place | undefined): Omit<PlacedFault, keyof Place> {
-  const message = `${pathText(path)} is written twice; the first is in line ${first?.line ?? 1}`;
+function duplicateKey(path: PolicyPath, first: Place): Omit<PlacedFault, keyof Place> {
+  const message = `${pathText(path)} is written twice; the first is in line ${first.line}`;
   return { code: 'POLICY_DUPLICATE_KEY', message, hint: 'Keep one of them.' };
 }
 
@@ -119,12 +117,16 @@ function keyOf(node: ParsedNode, walk: Walk): string | null {
 }
 
 function scalarOf(spot: Spot, value: unknown, walk: Walk): JsonValue {
-  if (typeof value === 'string' && isWellFormed(value)) return value;
+  const say = (what: string, hint: string) => {
+    addFault(walk, spot.node, { code: 'POLICY_BAD_VALUE', message: `${pathText(spot.path)} ${what}`, hint });
+  };
   if (typeof value === 'boolean' || value === null) return value;
-  if (typeof value === 'number' && isExact(value)) return value;
-  const what = typeof value === 'number' ? 'is a number that cannot be kept exactly' : 'holds half of a character';
-  const hint = typeof value === 'number' ? 'Put it in quotes if it is text.' : 'Correct the \\u escape.';
-  addFault(walk, spot.node, { code: 'POLICY_BAD_VALUE', message: `${pathText(spot.path)} ${what}`, hint });
+  if (typeof value === 'number') {
+    if (!isExact(value)) say('is a number that cannot be kept exactly', 'Put it in quotes if it is text.');
+    return value;
+  }
+  if (typeof value === 'string' && isWellFormed(value)) return value;
+  say('holds half of a character', 'Correct the \\u escape.');
   walk.unusable = true;
   return null;
 }

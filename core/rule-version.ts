@@ -11,12 +11,12 @@ import { eligibleReviewers } from './reviewers';
  * comment nor the order of entries nor an entry for something else changes it.
  */
 export function ruleVersion(rule: DraftRule, policy: Omit<Policy, 'rules'>): string {
-  const server = Object.hasOwn(policy.servers, rule.server) ? policy.servers[rule.server] : undefined;
+  const servers = Object.values(policy.servers).filter((server) => server.name === rule.server);
   return digestOf([
     'holdpoint/rule/1',
     ruleBody(rule),
-    server === undefined ? null : serverBody(server),
-    byText(toolsOf(rule.scope, server).map(toolBody)),
+    servers.map(serverBody),
+    byText(servers.flatMap((server) => toolsOf(rule.scope, server)).map(toolBody)),
     byText(policy.access.filter((access) => concerns(access, rule)).map(accessBody)),
     reviewersOf(rule, policy),
   ]);
@@ -50,8 +50,8 @@ function serverBody({ name, identity, hints, session }: ServerEntry): JsonValue 
 }
 
 /** The entries that a rule of this scope can match; of a tool without an entry nothing is written that could change. */
-function toolsOf(scope: RuleScope, server: ServerEntry | undefined): readonly ToolEntry[] {
-  const tools = Object.values(server?.tools ?? {});
+function toolsOf(scope: RuleScope, server: ServerEntry): readonly ToolEntry[] {
+  const tools = Object.values(server.tools);
   if (scope.kind === 'tools') return tools.filter((tool) => scope.tools.includes(tool.name));
   return scope.kind === 'all' ? tools : tools.filter((tool) => tool.destructive !== false);
 }
