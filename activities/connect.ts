@@ -66,6 +66,7 @@ async function shakeHands(connection: RpcConnection, kind: Transport['kind']): P
       capabilities: {},
       clientInfo: { name: 'holdpoint', version: '1' },
     },
+    repeatable: true,
     timeoutMs: kind === 'http' ? HTTP_HANDSHAKE_TIMEOUT_MS : STDIO_HANDSHAKE_TIMEOUT_MS,
   });
   if (reply.kind === 'error') return `it refused to be initialised: ${reply.code} ${reply.message}`;

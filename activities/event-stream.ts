@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { createParser } from 'eventsource-parser';
-import { bodyFault, chunksOf } from './http-exchange';
+import { bodyFault, chunksOf, leave } from './http-exchange';
 
 export interface StreamEvent {
   readonly id: string | undefined;
@@ -16,7 +16,7 @@ export interface StreamEnd {
 
 /**
  * Reads server-sent events until `take` returns true or the stream ends. One event may have `maxBytes` characters.
- * Returns undefined where `take` had enough; the connection is then ended.
+ * Returns undefined where `take` had enough.
  */
 export async function readEvents(
   response: IncomingMessage,
@@ -41,8 +41,14 @@ export async function readEvents(
     const decoder = new TextDecoder('utf-8', { fatal: true });
     for await (const chunk of chunksOf(response)) {
       parser.feed(decoder.decode(chunk, { stream: true }));
-      for (const event of state.events.splice(0)) if (take(event)) return undefined;
-      if (state.tooLong) return end(false, `the answer is longer than ${maxBytes} bytes`);
+      if (state.events.splice(0).some(take)) {
+        leave(response);
+        return undefined;
+      }
+      if (state.tooLong) {
+        response.destroy();
+        return end(false, `the answer is longer than ${maxBytes} bytes`);
+      }
     }
     return end(true, 'the server ended the stream without an answer');
   } catch (error) {

@@ -6,7 +6,7 @@ import { TURN_LIMITS } from '../core/turn';
 import { isJsonArray } from '../core/json';
 import type { JsonObject } from '../core/json';
 import { readEvents } from './event-stream';
-import { exchange, readBody } from './http-exchange';
+import { exchange, leave, readBody } from './http-exchange';
 import type { HttpExchange } from './http-exchange';
 import { answerToServer, isIdOf, lost, parseJson, readRpcMessage } from './rpc';
 import type { RpcConnection, RpcMessage, RpcReply, RpcRequest } from './rpc';
@@ -42,11 +42,15 @@ class HttpConnection implements RpcConnection {
     this.agent = url.protocol === 'https:' ? new TlsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
   }
 
-  async request({ method, params, timeoutMs, signal }: RpcRequest): Promise<RpcReply> {
+  async request({ method, params, timeoutMs, signal, repeatable }: RpcRequest): Promise<RpcReply> {
     const id = (this.lastId += 1);
     const limit = limitTime(timeoutMs, [signal, this.closing.signal]);
     try {
-      const sent = await this.post({ jsonrpc: '2.0', id, method, params }, limit.signal, method === 'tools/call');
+      const sent = await this.post(
+        { jsonrpc: '2.0', id, method, params },
+        limit.signal,
+        repeatable ? this.agent : false,
+      );
       const reply = await this.replyOf(sent, { id, method, limit });
       const reason = limit.reason();
       if (reason === undefined || reply.kind !== 'lost') return reply;
@@ -85,19 +89,19 @@ class HttpConnection implements RpcConnection {
     };
   }
 
-  private post(message: JsonObject, signal: AbortSignal, alone: boolean): Promise<HttpExchange> {
+  private post(message: JsonObject, signal: AbortSignal, agent: Agent | false): Promise<HttpExchange> {
     const body = JSON.stringify(message);
     const headers = this.head({
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
       accept: 'application/json, text/event-stream',
     });
-    return exchange({ url: this.url, method: 'POST', headers, body, agent: alone ? false : this.agent, signal });
+    return exchange({ url: this.url, method: 'POST', headers, body, agent, signal });
   }
 
   /** Sends what has no answer that matters. */
   private async send(message: JsonObject): Promise<void> {
-    discard(await this.post(message, AbortSignal.timeout(SIDE_MESSAGE_TIMEOUT_MS), false));
+    discard(await this.post(message, AbortSignal.timeout(SIDE_MESSAGE_TIMEOUT_MS), this.agent));
   }
 
   private async replyOf(sent: HttpExchange, call: PendingCall): Promise<RpcReply> {
@@ -196,7 +200,7 @@ function textHeader(response: IncomingMessage, name: string): string | undefined
 }
 
 function discard(sent: HttpExchange): void {
-  if (sent.ok) sent.response.on('error', () => undefined).resume();
+  if (sent.ok) leave(sent.response);
 }
 
 async function pause(retryMs: number | undefined, signal: AbortSignal): Promise<void> {

@@ -3,6 +3,8 @@ import type { Agent, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 
+const LONGEST_DRAIN_MS = 1_000;
+
 export interface HttpRequest {
   readonly url: URL;
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -57,7 +59,10 @@ export async function readBody(response: IncomingMessage, maxBytes: number): Pro
     let bytes = 0;
     for await (const chunk of chunksOf(response)) {
       bytes += chunk.length;
-      if (bytes > maxBytes) return { ok: false, detail: `the answer is longer than ${maxBytes} bytes` };
+      if (bytes > maxBytes) {
+        response.destroy();
+        return { ok: false, detail: `the answer is longer than ${maxBytes} bytes` };
+      }
       text += decoder.decode(chunk, { stream: true });
     }
     return { ok: true, text: text + decoder.decode() };
@@ -66,11 +71,18 @@ export async function readBody(response: IncomingMessage, maxBytes: number): Pro
   }
 }
 
-/** The chunks of a body. An early return ends the connection; an early end of the connection throws. */
+/** The chunks of a body; whoever stops early calls `leave`. An early end of the connection throws. */
 export async function* chunksOf(response: IncomingMessage): AsyncGenerator<Buffer> {
-  for await (const chunk of response) {
+  for await (const chunk of response.iterator({ destroyOnReturn: false })) {
     if (Buffer.isBuffer(chunk)) yield chunk;
   }
+}
+
+/** Stops reading a body. A connection whose end follows at once may be used again; any other is closed. */
+export function leave(response: IncomingMessage): void {
+  const timer = setTimeout(() => response.destroy(), LONGEST_DRAIN_MS).unref();
+  response.once('close', () => clearTimeout(timer));
+  response.on('error', () => undefined).resume();
 }
 
 /** Why a body could not be read to its end. */

@@ -4,11 +4,6 @@ import type { RpcConnection, RpcReply, RpcRequest } from './rpc';
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 5_000;
 
-export interface SessionRequest extends RpcRequest {
-  /** True for what may be asked twice without an effect; a call is sent again only after a session's 404. */
-  readonly repeatable: boolean;
-}
-
 export interface McpSessionOptions {
   readonly connect: () => Promise<Connected>;
   /** True where each try starts a process: a server that cannot start is then not started in a tight loop. */
@@ -33,7 +28,7 @@ export class McpSession {
   }
 
   /** Sends one request. A call is sent once: again only where a session's 404 proves that nothing was taken up. */
-  async request(request: SessionRequest): Promise<RpcReply> {
+  async request(request: RpcRequest): Promise<RpcReply> {
     const reply = await this.attempt(request);
     const again = reply.kind === 'sessionGone' || (request.repeatable && isLostBySession(reply));
     return again ? this.attempt(request) : reply;
@@ -48,7 +43,7 @@ export class McpSession {
     await Promise.all([...this.uses.keys()].map((connection) => connection.close()));
   }
 
-  private async attempt(request: SessionRequest): Promise<RpcReply> {
+  private async attempt(request: RpcRequest): Promise<RpcReply> {
     const opened = await this.open();
     if (!opened.ok) return { kind: 'notDispatched', detail: opened.detail };
     const { connection } = opened;

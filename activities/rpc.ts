@@ -22,6 +22,8 @@ export interface RpcRequest {
   readonly params: JsonObject;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
+  /** True for what has no effect: it may be asked twice, and over a connection that has been idle. */
+  readonly repeatable: boolean;
 }
 
 /** One connection to a tool server that carries raw JSON-RPC messages. */

@@ -1,13 +1,22 @@
-import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
-import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { spawn } from 'node:child_process';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { getDefaultEnvironment } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { TURN_LIMITS } from '../core/turn';
-import { answerToServer, isIdOf, isParsedJson, lost, readRpcMessage } from './rpc';
+import type { JsonObject } from '../core/json';
+import { connectionFault } from './http-exchange';
+import { LineReader } from './line-reader';
+import { answerToServer, isIdOf, lost, parseJson, readRpcMessage } from './rpc';
 import type { RpcConnection, RpcReply, RpcRequest } from './rpc';
 import { limitTime } from './time-limit';
 
 /** The envelope of JSON-RPC around a result. */
 const MAX_LINE_BYTES = TURN_LIMITS.resultBytes + 4_096;
 const KEPT_STDERR_CHARS = 2_000;
+const GRACE_MS = 2_000;
+/** What the process wrote last may still be in the pipe when its end is known. */
+const LAST_WORDS_MS = 200;
 
 export interface StdioCommand {
   readonly command: string;
@@ -19,59 +28,61 @@ export interface StdioCommand {
 export type StdioStart =
   { readonly ok: true; readonly connection: RpcConnection } | { readonly ok: false; readonly detail: string };
 
-/** Starts a tool server as a child process and speaks with it line by line. */
+/** Starts a tool server as a child process, with the environment that the policy gives it and little of ours. */
 export async function startStdioConnection({ command, args, env, cwd }: StdioCommand): Promise<StdioStart> {
-  const transport = new StdioClientTransport({
-    command,
-    args: [...args],
-    env: { ...env },
+  const child = spawn(command, args, {
+    env: { ...getDefaultEnvironment(), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    windowsHide: true,
     ...(cwd !== null && { cwd }),
-    stderr: 'pipe',
-    maxBufferSize: MAX_LINE_BYTES,
   });
-  const connection = new StdioConnection(transport);
+  const connection = new StdioConnection(child);
   try {
-    await transport.start();
+    await once(child, 'spawn');
     return { ok: true, connection };
   } catch (error) {
-    return { ok: false, detail: `${command} cannot be started: ${error instanceof Error ? error.message : 'unknown'}` };
+    return { ok: false, detail: `${command} cannot be started: ${connectionFault(error)}` };
   }
 }
 
 class StdioConnection implements RpcConnection {
   closed = false;
-  private readonly transport: StdioClientTransport;
+  private readonly child: ChildProcessWithoutNullStreams;
   private readonly pending = new Map<number, (reply: RpcReply) => void>();
   private lastId = 0;
   private stderr = '';
-  private fault: string | undefined;
 
-  constructor(transport: StdioClientTransport) {
-    this.transport = transport;
-    transport.onmessage = (message) => this.receive(message);
-    transport.onclose = () => this.ended();
-    transport.onerror = (error) => (this.fault = error.message.split('\n')[0]);
-    transport.stderr?.on('data', (chunk: Buffer) => {
+  constructor(child: ChildProcessWithoutNullStreams) {
+    this.child = child;
+    const lines = new LineReader(MAX_LINE_BYTES, (line) => this.receive(line));
+    child.stdout.on('data', (chunk: Buffer) => lines.add(chunk));
+    child.stderr.on('data', (chunk: Buffer) => {
       this.stderr = (this.stderr + chunk.toString()).slice(-KEPT_STDERR_CHARS);
     });
+    // A broken pipe shows as the end of the process.
+    child.stdin.on('error', () => undefined);
+    child.on('error', () => undefined);
+    child.on('exit', () => setTimeout(() => this.ended(), LAST_WORDS_MS).unref());
+    child.on('close', () => this.ended());
   }
 
   async request({ method, params, timeoutMs, signal }: RpcRequest): Promise<RpcReply> {
     if (this.closed) return { kind: 'notDispatched', detail: this.endDetail() };
-    const id = (this.lastId += 1);
     const limit = limitTime(timeoutMs, [signal]);
+    const id = (this.lastId += 1);
     try {
       return await new Promise((resolve) => {
         this.pending.set(id, resolve);
-        limit.signal.addEventListener('abort', () => resolve(lost(limit.reason() ?? 'ended', true)));
-        if (limit.signal.aborted) resolve({ kind: 'notDispatched', detail: limit.reason() ?? 'ended' });
-        else this.write({ jsonrpc: '2.0', id, method, params: { ...params } });
+        limit.signal.addEventListener('abort', () => {
+          if (method !== 'initialize') this.cancel(id, limit.reason() ?? '');
+          resolve(lost(limit.reason() ?? '', true));
+        });
+        if (limit.signal.aborted) resolve({ kind: 'notDispatched', detail: limit.reason() ?? '' });
+        else this.write({ jsonrpc: '2.0', id, method, params });
       });
     } finally {
       limit.release();
       this.pending.delete(id);
-      const reason = limit.reason();
-      if (reason !== undefined && method !== 'initialize') this.cancel(id, reason);
     }
   }
 
@@ -84,23 +95,41 @@ class StdioConnection implements RpcConnection {
     // Only HTTP repeats the revision in each message.
   }
 
+  /** As the protocol asks: the end of the input, then SIGTERM, then SIGKILL. */
   async close(): Promise<void> {
+    const { child } = this;
     this.closed = true;
-    await this.transport.close();
+    const exited = child.exitCode !== null || child.signalCode !== null ? undefined : once(child, 'exit');
+    child.stdin.end();
+    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+      await Promise.race([exited, delay(GRACE_MS, undefined, { ref: false })]);
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
+    }
+    await exited;
     this.ended();
   }
 
-  private receive(value: JSONRPCMessage): void {
-    if (!isParsedJson(value)) return;
+  private receive(line: string | undefined): void {
+    if (line === undefined) {
+      this.skipped();
+      return;
+    }
+    const value = parseJson(line);
+    if (value === undefined) return;
     const message = readRpcMessage(value);
     if (message.kind === 'request') this.write(answerToServer(message));
     if (message.kind !== 'reply') return;
     for (const [id, resolve] of this.pending) if (isIdOf(message.id, id)) resolve(message.reply);
   }
 
-  /** A broken pipe shows as the end of the process, and a full one must not hold up anything else. */
-  private write(message: JSONRPCMessage): void {
-    this.transport.send(message).catch(() => undefined);
+  /** Whose answer it was can be said only where there is one call; others find out by their time. */
+  private skipped(): void {
+    const [only, another] = this.pending.values();
+    if (another === undefined) only?.(lost(`the answer is longer than ${MAX_LINE_BYTES} bytes`));
+  }
+
+  private write(message: JsonObject): void {
+    this.child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
   private cancel(requestId: number, reason: string): void {
@@ -114,8 +143,9 @@ class StdioConnection implements RpcConnection {
   }
 
   private endDetail(): string {
+    const { exitCode, signalCode } = this.child;
+    const how = exitCode === null ? (signalCode ?? 'closed') : `exit code ${exitCode}`;
     const said = this.stderr.trim().split('\n').slice(-3).join(' / ');
-    const why = said === '' ? this.fault : said;
-    return why === undefined ? 'the process of the server ended' : `the process of the server ended: ${why}`;
+    return `the process of the server ended (${how})${said === '' ? '' : `: ${said}`}`;
   }
 }
