@@ -86,7 +86,7 @@ const uses = z.int().min(1).max(POLICY_LIMITS.uses);
 const minutes = z.number().transform((value, context): number => {
   const ms = Math.round(value * 60_000);
   if (ms >= POLICY_LIMITS.window.minMs && ms <= POLICY_LIMITS.window.maxMs) return ms;
-  return complain(context, { message: 'must be more than 1 second and at most 43200 minutes (30 days)' });
+  return complain(context, { message: 'must be 1 second to 43200 minutes (30 days)' });
 });
 
 const window = shape({

@@ -440,7 +440,7 @@ const ROWS: readonly Row[] = [
     name: 'a window of nothing',
     edits: [['validity: once', 'validity: { minutes: 0, uses: 0 }']],
     problems: [
-      '31:26 POLICY_BAD_VALUE rules[0].validity.minutes must be more than 1 second and at most 43200 minutes (30 days); received 0',
+      '31:26 POLICY_BAD_VALUE rules[0].validity.minutes must be 1 second to 43200 minutes (30 days); received 0',
       '31:35 POLICY_BAD_VALUE rules[0].validity.uses must be at least 1; received 0',
     ],
   },
@@ -455,7 +455,7 @@ const ROWS: readonly Row[] = [
     name: 'a window over 30 days',
     edits: [['validity: once', 'validity: { minutes: 43201 }']],
     problems: [
-      '31:26 POLICY_BAD_VALUE rules[0].validity.minutes must be more than 1 second and at most 43200 minutes (30 days); received 43201',
+      '31:26 POLICY_BAD_VALUE rules[0].validity.minutes must be 1 second to 43200 minutes (30 days); received 43201',
     ],
   },
   {
