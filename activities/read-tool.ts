@@ -29,9 +29,13 @@ export async function readTool(read: ToolRead, context: ReadContext): Promise<To
 
 function argumentsOf(read: ToolRead, context: ReadContext): JsonObject | null {
   if (read.arguments === null) return context.arguments;
-  const filled = Object.entries(read.arguments).map(([name, source]) => [name, valueOf(source, context)] as const);
-  if (filled.some(([, value]) => value === undefined)) return null;
-  return Object.fromEntries(filled) as JsonObject;
+  const filled: Record<string, JsonValue> = {};
+  for (const [name, source] of Object.entries(read.arguments)) {
+    const value = valueOf(source, context);
+    if (value === undefined) return null;
+    filled[name] = value;
+  }
+  return filled;
 }
 
 function valueOf(source: ArgumentSource, context: ReadContext): JsonValue | undefined {

@@ -1,12 +1,11 @@
 import type { CallState } from '../core/call-state';
 import { refusal } from '../core/errors';
 import { TURN_LIMITS, type ProposedCall } from '../core/turn';
-import { sha256Hex } from '../core/digest';
-import type { ApprovalFacts, ToolResult } from '../core/outcome';
-import type { JsonObject } from '../core/json';
+import type { ApprovalFacts } from '../core/outcome';
 import type { OpeningCause } from '../core/request';
 import type { Dispatched } from '../ledger/commands/dispatch';
 import type { Ending } from '../ledger/commands/outcomes';
+import { toolResultOf } from '../ledger/rows';
 import type { Dependencies } from './dependencies';
 import { openingOf } from './open-requests';
 import { permitOf } from './permit-of';
@@ -162,7 +161,12 @@ function stateOf(ending: Ending, approval: ApprovalFacts | null): CallState {
     case 'executed':
       return {
         status: 'ended',
-        end: { outcome: 'executed', result: resultOf(ending), evidence: ending.evidence, approval },
+        end: {
+          outcome: 'executed',
+          result: ending.result === null ? null : toolResultOf(ending.result, ending.isError),
+          evidence: ending.evidence,
+          approval,
+        },
       };
     case 'failed':
       return {
@@ -172,15 +176,6 @@ function stateOf(ending: Ending, approval: ApprovalFacts | null): CallState {
     case 'unknown':
       return { status: 'ended', end: { outcome: 'unknown', detail: ending.detail, approval } };
   }
-}
-
-function resultOf(ending: Ending & { outcome: 'executed' }): ToolResult | null {
-  const { result, isError } = ending;
-  if (result === null) return null;
-  const bytes = Buffer.byteLength(result);
-  if (bytes <= TURN_LIMITS.resultBytesInHistory)
-    return { kind: 'inline', value: JSON.parse(result) as JsonObject, isError };
-  return { kind: 'stored', digest: `sha256:${sha256Hex(result)}`, bytes, isError };
 }
 
 /** A result too large for a history is lost with the ledger down; that the tool executed is not. */

@@ -44,7 +44,7 @@ function encrypt(payload: Payload, key: Buffer): Payload {
 
 function decrypt(payload: Payload, key: Buffer): Payload {
   const encoding = payload.metadata?.['encoding'];
-  if (encoding === undefined || encoding === null || Buffer.from(encoding).toString() !== ENCODING) return payload;
+  if (encoding === undefined || Buffer.from(encoding).toString() !== ENCODING) return payload;
   try {
     const data = Buffer.from(payload.data ?? []);
     const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(0, IV_BYTES));

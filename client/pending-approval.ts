@@ -1,3 +1,5 @@
+import { memberOf } from '../core/member';
+
 /** The key under which the gateway states the approval of a call in a result's `_meta`. */
 export const APPROVAL_META_KEY = 'dev.holdpoint/approval';
 
@@ -16,8 +18,8 @@ export interface PendingApproval {
  * @param result an MCP CallToolResult.
  */
 export function pendingApproval(result: unknown): PendingApproval | null {
-  const approval = member(member(result, '_meta'), APPROVAL_META_KEY);
-  if (member(approval, 'status') !== 'pending') return null;
+  const approval = memberOf(memberOf(result, '_meta'), APPROVAL_META_KEY);
+  if (memberOf(approval, 'status') !== 'pending') return null;
   return {
     operationId: text(approval, 'operationId') ?? '',
     revision: number(approval, 'revision') ?? 1,
@@ -27,18 +29,12 @@ export function pendingApproval(result: unknown): PendingApproval | null {
   };
 }
 
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
-}
-
 function text(value: unknown, name: string): string | null {
-  const found = member(value, name);
+  const found = memberOf(value, name);
   return typeof found === 'string' ? found : null;
 }
 
 function number(value: unknown, name: string): number | null {
-  const found = member(value, name);
+  const found = memberOf(value, name);
   return typeof found === 'number' ? found : null;
 }

@@ -4,7 +4,8 @@ import {
   type Client,
   type WorkflowStartOptions,
 } from '@temporalio/client';
-import { canonicalJson, checkJsonValue, type JsonValue } from '../core/json';
+import { canonicalJson, checkJsonValue, isJsonObject } from '../core/json';
+import { jsonOf } from '../core/json-record';
 import type { Requester } from '../core/requester';
 import { turnDigest, turnWorkflowId, type ProposedCall, type TurnInput } from '../core/turn';
 import { parseTurn } from '../core/turn-schema';
@@ -57,10 +58,11 @@ function inputOf(start: TurnStart): TurnInput {
   const calls = parsed.turn.calls.map((call) => {
     const checked = checkJsonValue(call.arguments, { maxBytes: TURN_BYTES });
     if (!checked.ok) throw holdpointError('TURN_INVALID', { detail: `call ${call.id}: ${checked.detail}` });
-    return { ...call, arguments: checked.value as ProposedCall['arguments'] };
+    // Anything but an object goes to the worker as it is, where the call refuses itself.
+    return { ...call, arguments: isJsonObject(checked.value) ? checked.value : call.arguments };
   });
   const turn = { ...parsed.turn, calls };
-  const bytes = Buffer.byteLength(canonicalJson(turn as unknown as JsonValue));
+  const bytes = Buffer.byteLength(canonicalJson(jsonOf(turn)));
   if (bytes > TURN_BYTES)
     throw holdpointError('TURN_INVALID', { detail: `${bytes} bytes, a turn has at most ${TURN_BYTES}` });
   return turn;
@@ -86,9 +88,9 @@ function matching<T extends { readonly contentDigest: string }>(turn: TurnInput,
 
 /** A turn that has ended keeps its results. One that was cut off, or whose outcome was unknown, reads its rows again. */
 async function attach(client: Client, turn: TurnInput, options: Options): Promise<TurnSnapshot | null> {
-  const handle = client.workflow.getHandle(options.workflowId);
+  const handle = client.workflow.getHandle<() => Promise<TurnResult>>(options.workflowId);
   const result = await handle.result().catch(() => null);
-  const ended = result === null ? null : matching(turn, result as TurnResult);
+  const ended = result === null ? null : matching(turn, result);
   const settled = ended?.results.every((result) => result.end.outcome !== 'unknown') ?? false;
   if (settled) return null;
   return open(client, turn, { ...options, workflowIdReusePolicy: 'ALLOW_DUPLICATE' });

@@ -49,7 +49,7 @@ export class Turn {
     return this.at.turnId;
   }
 
-  private get handle(): WorkflowHandle {
+  private get handle(): WorkflowHandle<() => Promise<TurnResult>> {
     return this.client.workflow.getHandle(this.workflowId);
   }
 
@@ -104,7 +104,7 @@ export class Turn {
   private async end(): Promise<TurnResult> {
     for (let runId: string | undefined; ;) {
       try {
-        return (await this.handle.result()) as TurnResult;
+        return await this.handle.result();
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error;
         const latest = (await this.handle.describe()).runId;

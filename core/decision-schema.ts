@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Decision } from './decision';
-import { canonicalJson, checkJsonValue, type JsonObject } from './json';
+import { canonicalJson, checkJsonValue } from './json';
+import { jsonOf } from './json-record';
 
 const text = z.string().min(1).max(300);
 
@@ -12,10 +13,10 @@ const decision = z.strictObject({
   digest: z.string().regex(/^sha256:[0-9a-f]{64}$/, 'a digest is sha256: and 64 hex digits'),
   answer: z.enum(['allow', 'deny']),
   reviewer: text,
-  reason: z.string().max(4_000).optional(),
-  minutes: z.int().min(1).max(525_600).optional(),
+  reason: z.string().max(4_000).exactOptional(),
+  minutes: z.int().min(1).max(525_600).exactOptional(),
   channel: z.enum(['update', 'signal', 'cli', 'console', 'gateway']),
-  signature: z.string().max(200).optional(),
+  signature: z.string().max(200).exactOptional(),
 });
 
 export type ParsedDecision =
@@ -26,19 +27,15 @@ export function parseDecision(message: unknown): ParsedDecision {
   const plain = checkJsonValue(message);
   if (!plain.ok) return plain;
   const parsed = decision.safeParse(plain.value);
-  if (parsed.success) return { ok: true, decision: withoutUndefined(parsed.data) };
+  if (parsed.success) return { ok: true, decision: parsed.data };
   const detail = parsed.error.issues
     .map((issue) => `${issue.path.join('.') || 'the decision'}: ${issue.message}`)
     .join('; ');
   return { ok: false, detail };
 }
 
-function withoutUndefined(value: z.infer<typeof decision>): Decision {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as unknown as Decision;
-}
-
 /** The text that a reviewer's key signs: canonical JSON of every field but the signature, under a label of its own. */
 export function signedText(decision: Decision): string {
   const { signature: _signature, channel: _channel, ...signed } = decision;
-  return canonicalJson(['holdpoint/decision/1', signed as unknown as JsonObject]);
+  return canonicalJson(['holdpoint/decision/1', jsonOf(signed)]);
 }

@@ -25,8 +25,8 @@ const call = z.strictObject({
   server: name,
   tool: name,
   arguments: z.unknown(),
-  confirm: z.boolean().optional(),
-  note: z.string().max(4_000).optional(),
+  confirm: z.boolean().exactOptional(),
+  note: z.string().max(4_000).exactOptional(),
 });
 
 const turn = z.strictObject({
@@ -51,7 +51,7 @@ export function parseTurn(input: unknown): ParsedTurn {
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twice !== undefined)
     return invalid(`the call id ${JSON.stringify(twice)} is used twice; each call of a turn has its own`);
-  return { ok: true, turn: { ...parsed.data, calls: parsed.data.calls.map(callOf) } };
+  return { ok: true, turn: { ...parsed.data, calls: parsed.data.calls.map(unjudged) } };
 }
 
 export type ParsedArguments =
@@ -71,14 +71,9 @@ export function parseArguments(value: unknown): ParsedArguments {
   return { ok: true, value: checked.value as JsonObject };
 }
 
-function callOf(entry: z.infer<typeof call>): ProposedCall {
-  const { confirm, note, ...rest } = entry;
-  return {
-    ...rest,
-    arguments: entry.arguments as JsonObject,
-    ...(confirm === undefined ? {} : { confirm }),
-    ...(note === undefined ? {} : { note }),
-  };
+/** The arguments as they came: `parseArguments` judges them, and until then nothing reads them. */
+function unjudged(entry: z.infer<typeof call>): ProposedCall {
+  return { ...entry, arguments: entry.arguments as JsonObject };
 }
 
 function describe(error: z.ZodError): string {

@@ -1,5 +1,6 @@
 import { digestOf } from './digest';
-import type { JsonObject, JsonValue } from './json';
+import type { JsonObject } from './json';
+import { jsonOf } from './json-record';
 import type { Requester } from './requester';
 
 /** Limits of a turn. Sizes are UTF-8 bytes of canonical JSON. */
@@ -40,7 +41,7 @@ export interface TurnInput {
  */
 export function turnDigest(input: unknown): string {
   try {
-    return digestOf(['holdpoint/turn/1', input as JsonValue]);
+    return typeof input === 'object' && input !== null ? digestOf(['holdpoint/turn/1', jsonOf(input)]) : 'none';
   } catch {
     return 'none';
   }

@@ -1,5 +1,4 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
 export interface HealthServerOptions {
   readonly port: number;
@@ -11,7 +10,9 @@ export interface HealthServerOptions {
 }
 
 /** `/healthz` for the orchestrator and `/.well-known/jwks.json` for the tools that verify permits; nothing else. */
-export async function startHealthServer(options: HealthServerOptions): Promise<{ readonly url: string; close(): Promise<void> }> {
+export async function startHealthServer(
+  options: HealthServerOptions,
+): Promise<{ readonly url: string; close(): Promise<void> }> {
   const { host = '127.0.0.1' } = options;
   const server = createServer((request, response) => {
     const answer = (status: number, body: unknown): void => {
@@ -35,7 +36,8 @@ export async function startHealthServer(options: HealthServerOptions): Promise<{
     server.once('error', reject);
     server.listen(options.port, host, resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const at = server.address();
+  const port = typeof at === 'object' && at !== null ? at.port : options.port;
   return {
     url: `http://${host}:${port}`,
     close: () =>

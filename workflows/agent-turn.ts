@@ -11,7 +11,6 @@ import {
 } from '@temporalio/workflow';
 import type { CallState } from '../core/call-state';
 import { showMarkdown } from '../core/display';
-import type { TurnInput } from '../core/turn';
 import type { TurnResult } from '../core/turn-view';
 import type { LookedUp } from '../activities';
 import { judgedHere, lookUpOutcome, openRequests, recordOutcome, runTool, withdrawCall } from './activity-proxies';
@@ -19,7 +18,18 @@ import { detailsOf } from './details';
 import { registerHandlers } from './decide';
 import { createDueTimes } from './due-times';
 import { endingAttributes, openingAttributes } from './search-attributes';
-import { hasUnknown, newTurn, pendingRequests, propose, resultOf, take, type Turn, type TurnCall } from './turn-state';
+import { assertKnownVersion } from './turn-shape';
+import {
+  hasUnknown,
+  isPending,
+  newTurn,
+  pendingRequests,
+  propose,
+  resultOf,
+  take,
+  type Turn,
+  type TurnCall,
+} from './turn-state';
 
 /**
  * One agent turn: puts its calls on record, waits for decisions and due times, runs what is allowed, and answers one
@@ -45,17 +55,10 @@ export async function agentTurn(input: unknown): Promise<TurnResult> {
   });
 }
 
-/** A worker older than the message fails only its task, so that a newer worker takes the turn over. */
-function assertKnownVersion(input: unknown): void {
-  const version = (input as Partial<TurnInput> | null)?.v;
-  if (typeof version === 'number' && version > 1)
-    throw new Error(`this worker does not know turns of version ${version}`);
-}
-
 async function openTurn(turn: Turn): Promise<void> {
-  propose(turn, Date.now());
+  propose(turn);
   const opened = await openRequests({ workflowId: turn.workflowId, turn: turn.input });
-  if (opened.ok) turn.calls.forEach((call, index) => take(turn, call, opened.states[index] ?? call.state, Date.now()));
+  if (opened.ok) turn.calls.forEach((call, index) => take(turn, call, opened.states[index] ?? call.state));
   else turn.refusal = opened.refusal;
   const pending = pendingRequests(turn);
   if (pending.length > 0) upsertSearchAttributes(openingAttributes(pending));
@@ -83,8 +86,8 @@ async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void>
         return;
       case 'pending':
         arm();
-        await condition(() => call.state.status !== 'pending' || call.withdrawReason !== null);
-        if (call.state.status === 'pending') await takeBack(turn, call);
+        await condition(() => !isPending(call) || call.withdrawReason !== null);
+        if (isPending(call)) await takeBack(turn, call);
         break;
       case 'proposed':
       case 'allowed':
@@ -94,7 +97,7 @@ async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void>
       case 'dispatched': {
         const found = await lookUp(call.operationId, call.state);
         attempt = found.attempt;
-        take(turn, call, found.state, Date.now());
+        take(turn, call, found.state);
       }
     }
   }
@@ -107,11 +110,11 @@ async function run(turn: Turn, call: TurnCall, attempt: number): Promise<void> {
   try {
     const { state, unrecorded } = await runTool.executeWithOptions({ summary }, [input]);
     if (unrecorded !== null) await recordOutcome({ operationId: call.operationId, ending: unrecorded });
-    take(turn, call, state, Date.now());
+    take(turn, call, state);
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     log.warn('an attempt ended without an answer; its outcome is looked up', { operationId: call.operationId });
-    take(turn, call, { status: 'dispatched', lookUpAtMs: 0 }, Date.now());
+    take(turn, call, { status: 'dispatched', lookUpAtMs: 0 });
   }
 }
 
@@ -124,7 +127,7 @@ async function lookUp(operationId: string, state: CallState & { status: 'dispatc
 async function takeBack(turn: Turn, call: TurnCall): Promise<void> {
   const reason = call.withdrawReason ?? 'withdrawn';
   const state = await withdrawCall({ operationId: call.operationId, reason });
-  take(turn, call, state ?? { status: 'ended', end: { outcome: 'withdrawn', detail: reason } }, Date.now());
+  take(turn, call, state ?? { status: 'ended', end: { outcome: 'withdrawn', detail: reason } });
 }
 
 function withdrawAll(turn: Turn): void {
@@ -136,10 +139,10 @@ async function followNudges(turn: Turn, nudged: { count: number }): Promise<void
   for (let seen = 0; ;) {
     await condition(() => nudged.count > seen);
     seen = nudged.count;
-    for (const call of turn.calls.filter((entry) => entry.state.status === 'pending')) {
+    for (const call of turn.calls.filter(isPending)) {
       try {
         const state = await judgedHere.advanceRequest(call.operationId);
-        if (state !== null && call.state.status === 'pending') take(turn, call, state, Date.now());
+        if (state !== null && isPending(call)) take(turn, call, state);
       } catch (error) {
         log.warn('nudge not followed', { operationId: call.operationId, error: String(error) });
       }

@@ -1,5 +1,6 @@
 import { condition, log, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import type { Verdict, VerdictCode } from '../core/decision';
+import { memberOf } from '../core/member';
 import { TURN_LIMITS } from '../core/turn';
 import type { DecisionAnswer } from '../activities';
 import { judgedHere, recordDecision } from './activity-proxies';
@@ -61,15 +62,13 @@ function accept(turn: Turn, { verdict: given, state }: DecisionAnswer): Verdict 
   if (given.code === 'malformed') turn.ignored += 1;
   const call = turn.calls.find((entry) => entry.operationId === given.operationId);
   // A call that went on meanwhile keeps what it has: only a waiting one learns from a decision.
-  if (call?.state.status === 'pending' && state !== null) take(turn, call, state, Date.now());
+  if (call?.state.status === 'pending' && state !== null) take(turn, call, state);
   return given;
 }
 
 function noteWithdrawal(turn: Turn, message: unknown): void {
-  const { callId, reason } = (typeof message === 'object' && message !== null ? message : {}) as Record<
-    string,
-    unknown
-  >;
+  const callId = memberOf(message, 'callId');
+  const reason = memberOf(message, 'reason');
   const why =
     typeof reason === 'string' && reason !== ''
       ? `the requester took it back: ${reason.slice(0, 1_000)}`
@@ -85,6 +84,5 @@ function verdict(code: VerdictCode, detail: string): Verdict {
 
 /** UTF-8 bytes of the message's JSON; what has no JSON has none. */
 function sizeOf(message: unknown): number {
-  const text = JSON.stringify(message) as string | undefined;
-  return text === undefined ? 0 : new TextEncoder().encode(text).length;
+  return message === undefined ? 0 : new TextEncoder().encode(JSON.stringify(message)).length;
 }

@@ -34,7 +34,7 @@ async function stillDue(turn: Turn, dueAtMs: number): Promise<boolean> {
   for (const call of due) {
     try {
       const state = await judgedHere.advanceRequest(call.operationId);
-      if (state !== null && call.state.status === 'pending') take(turn, call, state, Date.now());
+      if (state !== null && call.state.status === 'pending') take(turn, call, state);
     } catch (error) {
       log.warn('due time not recorded', { operationId: call.operationId, error: String(error) });
       return true;

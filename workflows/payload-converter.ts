@@ -11,10 +11,12 @@ export interface Undecodable {
  * fail the workflow task for ever, and one broken signal would take a turn's decidability away.
  */
 class TolerantPayloadConverter implements PayloadConverter {
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the interface's own signature
   toPayload<T>(value: T): Payload {
     return defaultPayloadConverter.toPayload(value);
   }
 
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- the interface's own signature
   fromPayload<T>(payload: Payload): T {
     try {
       return defaultPayloadConverter.fromPayload(payload);

@@ -3,7 +3,8 @@ import { operationId } from '../core/digest';
 import type { Refusal } from '../core/errors';
 import type { ApprovalRequest } from '../core/request';
 import type { Requester } from '../core/requester';
-import { turnDigest, type ProposedCall, type TurnInput } from '../core/turn';
+import type { ProposedCall } from '../core/turn';
+import { shapeOf } from './turn-shape';
 import type { CallResult, CallView, TurnEvent, TurnEventBody, TurnResult, TurnSnapshot } from '../core/turn-view';
 
 /** One call as the turn holds it: the ledger's latest answer, and what the requester wants. */
@@ -31,14 +32,12 @@ export interface Turn {
 
 /** A turn before its calls are on record. The input is untrusted: what cannot be read is left for `openRequests` to refuse. */
 export function newTurn(workflowId: string, input: unknown): Turn {
-  const contentDigest = turnDigest(input);
-  const { turnId, requester, calls } = contentDigest === 'none' ? NOBODY : shapeOf(input);
+  const { calls, ...shape } = shapeOf(input);
+  const { turnId, requester } = shape;
   return {
     workflowId,
     input,
-    turnId,
-    requester: { ...requester, chain: (requester as Partial<Requester>).chain ?? [] },
-    contentDigest,
+    ...shape,
     calls: calls.map((proposed) => ({
       proposed,
       operationId: operationId({ requesterSubject: requester.subject, turnId, callId: proposed.id }),
@@ -53,26 +52,10 @@ export function newTurn(workflowId: string, input: unknown): Turn {
   };
 }
 
-const NOBODY: Pick<TurnInput, 'turnId' | 'requester' | 'calls'> = {
-  turnId: '',
-  requester: { subject: '', agent: '', chain: [] },
-  calls: [],
-};
-
-/** The parts of an input that the turn shows; an input of another shape shows nothing and is refused by `openRequests`. */
-function shapeOf(input: unknown): Pick<TurnInput, 'turnId' | 'requester' | 'calls'> {
-  const { turnId, requester, calls } = (input ?? {}) as Partial<TurnInput>;
-  const readable =
-    typeof turnId === 'string' &&
-    typeof requester?.subject === 'string' &&
-    Array.isArray(calls) &&
-    calls.every((call: Partial<ProposedCall> | null) => typeof call?.id === 'string');
-  return readable ? { turnId, requester, calls } : NOBODY;
-}
-
 /** Takes the ledger's answer for a call, and notes what is new in it. */
-export function take(turn: Turn, call: TurnCall, state: CallState, atMs: number): void {
+export function take(turn: Turn, call: TurnCall, state: CallState): void {
   const before = call.state;
+  const atMs = Date.now();
   call.state = state;
   const ids = { callId: call.proposed.id, operationId: call.operationId };
   for (const body of newsOf(before, state)) turn.events.push({ number: turn.events.length + 1, atMs, ...ids, ...body });
@@ -98,10 +81,15 @@ function newsOf(before: CallState, after: CallState): readonly News<TurnEventBod
   }
 }
 
-export function propose(turn: Turn, atMs: number): void {
+export function propose(turn: Turn): void {
+  const atMs = Date.now();
   for (const { proposed, operationId: id } of turn.calls) {
     turn.events.push({ number: turn.events.length + 1, atMs, type: 'proposed', callId: proposed.id, operationId: id });
   }
+}
+
+export function isPending(call: TurnCall): boolean {
+  return call.state.status === 'pending';
 }
 
 export function pendingRequests(turn: Turn): readonly ApprovalRequest[] {

@@ -41,8 +41,7 @@ async function advance(
   const rule = ask.rule?.id ?? 'confirm';
   const reason =
     state === 'expired' ? 'the deadline passed' : `NO_REVIEWERS: too few reviewers of rule ${rule} are left`;
-  await closeRequest(tx, row, { state, reason });
-  return { ...row, state, closed_at: tx.nowMs, closed_reason: reason };
+  return closeRequest(tx, row, { state, reason });
 }
 
 async function wait(tx: Tx, row: RequestRow, life: { level: number; dueAtMs: number }): Promise<RequestRow> {

@@ -1,3 +1,4 @@
+import { jsonOf } from '../../core/json-record';
 import { sameRules, addToTotals, termsStillCover } from '../../core/grant';
 import { openSteps, type CountedDecision } from '../../core/judge-decision';
 import { canonicalJson, type JsonObject } from '../../core/json';
@@ -8,9 +9,12 @@ import type { Policy } from '../../core/policy';
 import type { OpeningCause } from '../../core/request';
 import type { CallState } from '../../core/call-state';
 import {
+  approvalOf,
   cardOf,
   lifeOf,
+  messageOf,
   termsOf,
+  totalsOf,
   type DecisionRow,
   type GrantRow,
   type LookUp,
@@ -136,7 +140,7 @@ function judgeGrant(
 }
 
 function standsFor({ active, stillSigned }: Dispatch, decision: DecisionRow): boolean {
-  if (decision.verified === 1) return stillSigned(JSON.parse(decision.message) as Decision);
+  if (decision.verified === 1) return stillSigned(messageOf(decision));
   return active.trust === 'namespace';
 }
 
@@ -177,7 +181,7 @@ function whatChanged(request: Dispatch, row: RequestRow): OpeningCause | null {
 
 /** One use of the grant, if it is still live, unrevoked and within its limits when this transaction commits. */
 async function consume(tx: Tx, request: Dispatch, grant: GrantRow): Promise<boolean> {
-  const used = JSON.parse(grant.totals) as Record<string, number>;
+  const used = totalsOf(grant);
   const totals = addToTotals(termsOf(grant).ask.validity, used, request.amounts);
   if (totals === null) return false;
   const result = await tx.db
@@ -217,7 +221,7 @@ function dispatchBody(row: OperationRow, request: Dispatch, approval: ApprovalFa
     contentDigest: row.content_digest,
     policyVersion: row.policy_version,
     rulesNow: request.ask?.matched.map((rule) => ({ ...rule })) ?? [],
-    approval: approval === null ? null : (approval as unknown as JsonObject),
+    approval: approval === null ? null : jsonOf(approval),
   };
 }
 
@@ -238,9 +242,9 @@ function operationRow(tx: Tx, request: Dispatch, found: Found | null): Operation
     content_digest: call.contentDigest,
     similar_digest: request.similarDigest,
     grant_id: found?.grant.grant_id ?? null,
-    approval: found === null ? null : canonicalJson(found.approval as unknown as JsonObject),
+    approval: found === null ? null : canonicalJson(jsonOf(found.approval)),
     policy_version: request.active.version,
-    look_up: request.lookUp === null ? null : canonicalJson(request.lookUp as unknown as JsonObject),
+    look_up: request.lookUp === null ? null : canonicalJson(jsonOf(request.lookUp)),
     attempt: 1,
     absent_attempt: 0,
     dispatched_at: tx.nowMs,
@@ -273,7 +277,7 @@ async function again(tx: Tx, request: Dispatch, operation: OperationRow): Promis
     .where('attempt', '=', operation.attempt)
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n) return state();
-  const approval = operation.approval === null ? null : (JSON.parse(operation.approval) as ApprovalFacts);
+  const approval = approvalOf(operation);
   const body = {
     attempt: request.attempt,
     because: 'the attempt before is proven absent and the tool is idempotent by operation id',

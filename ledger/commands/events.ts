@@ -1,3 +1,4 @@
+import { jsonOf } from '../../core/json-record';
 import type { JsonObject } from '../../core/json';
 import type { ApprovalRequest } from '../../core/request';
 import type { OutboxEvent } from '../transaction';
@@ -9,7 +10,7 @@ type RequestEventName =
 export function requestEvent(name: RequestEventName, request: ApprovalRequest, more: JsonObject = {}): OutboxEvent {
   const { operationId, revision, shortId, workflowId } = request;
   const whole = name === 'opened' || name === 'escalated' || name === 'reminded';
-  const data = whole ? { request: request as unknown as JsonObject } : { operationId, revision, shortId, workflowId };
+  const data = whole ? { request: jsonOf(request) } : { operationId, revision, shortId, workflowId };
   const suffix =
     typeof more['level'] === 'number'
       ? `:${more['level']}`

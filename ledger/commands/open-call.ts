@@ -1,3 +1,4 @@
+import { jsonOf } from '../../core/json-record';
 import { open, transition, type CallLife } from '../../core/call';
 import type { CallState } from '../../core/call-state';
 import { shortId } from '../../core/digest';
@@ -9,8 +10,9 @@ import type { Policy } from '../../core/policy';
 import type { ApprovalRequest, OpeningCause } from '../../core/request';
 import type { Requester } from '../../core/requester';
 import { TURN_LIMITS } from '../../core/turn';
-import { termsOf, type RequestRow } from '../rows';
+import { cardOf, termsOf, type RequestRow } from '../rows';
 import type { Tx } from '../transaction';
+import { brakeOn } from './brakes';
 import { requestEvent } from './events';
 import { lockLatestRequest, usableGrants } from './locate';
 import { readCall } from './read-call';
@@ -53,8 +55,6 @@ export interface Opening {
 
 /** `reevaluate`: another policy became active since the plan was made. */
 export type Opened = { readonly kind: 'state'; readonly state: CallState } | { readonly kind: 'reevaluate' };
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Puts a proposed call on record: refused, allowed (no rule asks, or a live window covers it) or pending. A call that is
@@ -105,7 +105,7 @@ async function ask(tx: Tx, opening: Asking, previous: RequestRow | null): Promis
     });
     return { kind: 'state', state: { status: 'allowed', revision: 0 } };
   }
-  const brake = previous === null ? ((await repeatedDenials(tx, opening)) ?? (await tooManyOpen(tx, opening))) : null;
+  const brake = previous === null ? await brakeOn(tx, call, plan.draft.bindingDigest) : null;
   if (brake !== null) return refused(tx, opening, brake);
   const life = nextLife(opening, previous, tx.nowMs);
   if (life.status === 'refused') {
@@ -127,34 +127,6 @@ async function coveringGrant(tx: Tx, { call, plan }: Asking): Promise<string | n
   const grants = await usableGrants(tx, key);
   const match = grants.find((grant) => grant.once_for === null && sameRules(termsOf(grant).ask, plan.draft.ask));
   return match?.grant_id ?? null;
-}
-
-async function repeatedDenials(tx: Tx, { call, plan }: Asking): Promise<Refusal | null> {
-  const denied = await tx.db
-    .selectFrom('requests')
-    .select('closed_at')
-    .where('requester_key', '=', call.requesterKey)
-    .where('binding_digest', '=', plan.draft.bindingDigest)
-    .where('state', '=', 'denied')
-    .where('closed_at', '>', tx.nowMs - HOUR_MS)
-    .orderBy('closed_at', 'desc')
-    .limit(3)
-    .execute();
-  const third = denied[2]?.closed_at;
-  if (third === undefined || third === null) return null;
-  return refusal('DENIALS_REPEATED', { count: 3, waitSeconds: Math.ceil((third + HOUR_MS - tx.nowMs) / 1_000) });
-}
-
-async function tooManyOpen(tx: Tx, { call }: Asking): Promise<Refusal | null> {
-  const limit = TURN_LIMITS.openRequestsPerRequester;
-  const row = await tx.db
-    .selectFrom('requests')
-    .select((eb) => eb.fn.countAll<number>().as('open'))
-    .where('requester_key', '=', call.requesterKey)
-    .where('state', '=', 'pending')
-    .executeTakeFirstOrThrow();
-  const count = Number(row.open);
-  return count < limit ? null : refusal('OPEN_REQUESTS_LIMIT', { requester: call.requester.subject, count, limit });
 }
 
 function nextLife({ plan, cause }: Asking, previous: RequestRow | null, nowMs: number): CallLife {
@@ -271,7 +243,7 @@ function rowOf(call: CallRef, request: ApprovalRequest, life: CallLife) {
     workflow_id: call.workflowId,
     call_id: call.callId,
     rule_id: request.ask.rule?.id ?? null,
-    card: canonicalJson(request as unknown as JsonObject),
+    card: canonicalJson(jsonOf(request)),
     level: life.level,
     opened_at: life.openedAtMs,
     deadline_at: life.deadlineAtMs,
@@ -298,7 +270,7 @@ async function similarOperations(tx: Tx, similarDigest: string) {
 }
 
 function versionOf(row: RequestRow): JsonValue {
-  return (JSON.parse(row.card) as ApprovalRequest).resourceVersion;
+  return cardOf(row).resourceVersion;
 }
 
 function proposalBody(call: CallRef): JsonObject {

@@ -1,5 +1,7 @@
 import type { Policy } from '../../core/policy';
 import { canonicalJson } from '../../core/json';
+import { jsonOf } from '../../core/json-record';
+import { compiledOf } from '../rows';
 import { sha256Hex } from '../../core/digest';
 import type { Store, Tx } from '../transaction';
 
@@ -34,7 +36,7 @@ export async function applyPolicy(
     .selectFrom('policies')
     .select((eb) => eb.fn.max('version').as('version'))
     .executeTakeFirst();
-  const version = Number(last?.version ?? 0) + 1;
+  const version = (last?.version ?? 0) + 1;
   await tx.db.updateTable('policies').set({ active: 0 }).where('active', '=', 1).execute();
   await tx.db
     .insertInto('policies')
@@ -43,7 +45,7 @@ export async function applyPolicy(
       digest,
       file_name: fileName,
       text,
-      compiled: canonicalJson(JSON.parse(JSON.stringify(policy))),
+      compiled: canonicalJson(jsonOf(policy)),
       applied_by: by,
       applied_at: tx.nowMs,
       active: 1,
@@ -78,7 +80,7 @@ export function createPolicyReader(): (db: Store['db'] | Tx['db']) => Promise<Ac
       digest: row.digest,
       appliedBy: row.applied_by,
       appliedAtMs: row.applied_at,
-      policy: JSON.parse(row.compiled) as Policy,
+      policy: compiledOf(row),
     };
     return cached;
   };

@@ -1,4 +1,6 @@
-import { transition, type CallLife } from '../../core/call';
+import { jsonOf } from '../../core/json-record';
+import { transition } from '../../core/call';
+import { unreachable } from '../../core/unreachable';
 import type { CallState } from '../../core/call-state';
 import type { Decision, Verdict, VerdictCode } from '../../core/decision';
 import { extentOf, UNLIMITED_USES, type GrantTerms } from '../../core/grant';
@@ -12,12 +14,20 @@ import {
 } from '../../core/judge-decision';
 import { canonicalJson, type JsonObject } from '../../core/json';
 import type { Policy } from '../../core/policy';
-import { cardOf, countedOf, lifeOf, stateOfRequest, type DecisionRow, type RequestRow } from '../rows';
+import {
+  cardOf,
+  countedOf,
+  lifeOf,
+  messageOf,
+  stateOfOperation,
+  stateOfRequest,
+  type DecisionRow,
+  type RequestRow,
+} from '../rows';
 import type { Tx } from '../transaction';
 import { requestEvent } from './events';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
 import { lookUpAt } from './read-call';
-import { stateOfOperation } from '../rows';
 
 export interface DecisionToRecord {
   readonly decision: Decision;
@@ -54,9 +64,9 @@ export async function recordDecision(tx: Tx, received: DecisionToRecord): Promis
   };
   const judged = judgeDecision(judgement, decision, { signature: received.signature, nowMs: tx.nowMs });
   const kept = judged.effect === 'none' ? decisions : [...decisions, await insertDecision(tx, received)];
-  const life = await applyEffect(tx, { row, decisions: kept, judgement, judged, received });
+  const closed = await applyEffect(tx, { row, decisions: kept, judgement, judged, received });
   note(tx, { received, judged, row });
-  return answer(tx, { row: { ...row, ...columnsOf(life, row, tx.nowMs) }, decisions: kept, judgement, judged });
+  return answer(tx, { row: closed, decisions: kept, judgement, judged });
 }
 
 async function insertDecision(tx: Tx, { decision, signature }: DecisionToRecord): Promise<DecisionRow> {
@@ -69,7 +79,7 @@ async function insertDecision(tx: Tx, { decision, signature }: DecisionToRecord)
     reason: decision.reason ?? null,
     channel: decision.channel,
     verified: signature === 'valid' ? 1 : 0,
-    message: canonicalJson(decision as unknown as JsonObject),
+    message: canonicalJson(jsonOf(decision)),
     decided_at: tx.nowMs,
   };
   await tx.db
@@ -88,43 +98,49 @@ interface Applying {
   readonly received: DecisionToRecord;
 }
 
-async function applyEffect(tx: Tx, { row, decisions, judgement, judged, received }: Applying): Promise<CallLife> {
-  const { life } = judgement;
-  const { revision, digest } = received.decision;
-  if (judged.effect === 'none' || judged.effect === 'count') {
-    const due = transition(life, { type: 'wake' }, tx.nowMs);
-    if (due.status !== life.status) await closeRequest(tx, row, { state: 'expired', reason: 'the deadline passed' });
-    return due.status === life.status ? life : due;
+/** The row after the decision. A decision that does not count still finds a deadline that has passed. */
+async function applyEffect(tx: Tx, { row, decisions, judgement, judged, received }: Applying): Promise<RequestRow> {
+  switch (judged.effect) {
+    case 'none':
+    case 'count': {
+      const due = transition(judgement.life, { type: 'wake' }, tx.nowMs);
+      if (due.status !== 'expired' || row.state !== 'pending') return row;
+      return closeRequest(tx, row, { state: 'expired', reason: 'the deadline passed' });
+    }
+    case 'deny':
+      return closeRequest(tx, row, { state: 'denied', reason: null });
+    case 'allow': {
+      const closed = await closeRequest(tx, row, { state: 'allowed', reason: null });
+      await issueGrant(tx, { row, decisions, judgement, received });
+      return closed;
+    }
+    default:
+      return unreachable(judged.effect);
   }
-  const next = transition(life, { type: judged.effect, revision, digest }, tx.nowMs);
-  const state = judged.effect === 'allow' ? 'allowed' : 'denied';
-  await closeRequest(tx, row, { state, reason: null });
-  if (judged.effect === 'allow') await issueGrant(tx, { row, decisions, judgement, received });
-  return next;
 }
 
-/** Closes a request that the caller has locked: state, audit fact and event together. */
+/** Closes a request that the caller has locked, and answers it closed: state, audit fact and event together. */
 export async function closeRequest(
   tx: Tx,
   row: RequestRow,
   end: { state: 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused'; reason: string | null },
-): Promise<void> {
+): Promise<RequestRow> {
+  const closed = { state: end.state, closed_at: tx.nowMs, closed_reason: end.reason };
   await tx.db
     .updateTable('requests')
-    .set({ state: end.state, closed_at: tx.nowMs, closed_reason: end.reason })
+    .set(closed)
     .where('operation_id', '=', row.operation_id)
     .where('revision', '=', row.revision)
     .execute();
   const body = { revision: row.revision, bindingDigest: row.binding_digest, reason: end.reason };
   tx.fact({ kind: `request.${end.state}`, operationId: row.operation_id, body });
   tx.emit(requestEvent(end.state, cardOf(row), { reason: end.reason }));
+  return { ...row, ...closed };
 }
 
 async function issueGrant(tx: Tx, { row, decisions, judgement, received }: Omit<Applying, 'judged'>): Promise<void> {
   const allows = decisions.filter((decision) => decision.answer === 'allow');
-  const minutes = allows
-    .map((allow) => (JSON.parse(allow.message) as Decision).minutes)
-    .filter((given) => given !== undefined);
+  const minutes = allows.map((allow) => messageOf(allow).minutes).filter((given) => given !== undefined);
   const extent = extentOf(judgement.ask.validity, minutes.length === 0 ? null : Math.min(...minutes), tx.nowMs);
   const terms: GrantTerms = {
     v: 1,
@@ -148,7 +164,7 @@ async function issueGrant(tx: Tx, { row, decisions, judgement, received }: Omit<
       server: row.server,
       tool: row.tool,
       binding_digest: row.binding_digest,
-      terms: canonicalJson(terms as unknown as JsonObject),
+      terms: canonicalJson(jsonOf(terms)),
       uses: 0,
       max_uses: extent.maxUses,
       totals: '{}',
@@ -177,7 +193,7 @@ async function coverSiblings(
   row: RequestRow,
   grant: { grantId: string; left: number; rule: Policy },
 ): Promise<void> {
-  const asked = canonicalJson(cardOf(row).ask as unknown as JsonObject);
+  const asked = canonicalJson(jsonOf(cardOf(row).ask));
   const pending = await tx.db
     .selectFrom('requests')
     .selectAll()
@@ -190,14 +206,9 @@ async function coverSiblings(
     .limit(Math.min(grant.left, UNLIMITED_USES - 1, 50))
     .execute();
   for (const sibling of pending) {
-    if (canonicalJson(cardOf(sibling).ask as unknown as JsonObject) !== asked) continue;
+    if (canonicalJson(jsonOf(cardOf(sibling).ask)) !== asked) continue;
     await closeRequest(tx, sibling, { state: 'allowed', reason: `covered by grant ${grant.grantId}` });
   }
-}
-
-function columnsOf(life: CallLife, row: RequestRow, nowMs: number): Partial<RequestRow> {
-  if (life.status === row.state) return {};
-  return { state: life.status as RequestRow['state'], closed_at: nowMs };
 }
 
 function note(

@@ -19,6 +19,5 @@ export async function withdraw(
   if (row.state !== 'pending' && row.state !== 'allowed') return stateOfRequest(row, decisions);
   const state = row.state === 'pending' && tx.nowMs >= row.deadline_at ? 'expired' : 'withdrawn';
   const why = state === 'expired' ? 'the deadline passed' : reason;
-  await closeRequest(tx, row, { state, reason: why });
-  return stateOfRequest({ ...row, state, closed_at: tx.nowMs, closed_reason: why }, decisions);
+  return stateOfRequest(await closeRequest(tx, row, { state, reason: why }), decisions);
 }
