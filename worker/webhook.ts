@@ -64,6 +64,7 @@ export async function sendWebhook(
 ): Promise<WebhookAnswer> {
   const { id, body } = message;
   const at = new Date();
+  const signal = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(url, {
       method: 'POST',
@@ -76,13 +77,14 @@ export async function sendWebhook(
         'webhook-signature': signers.map((signer) => signer.sign(id, at, body)).join(' '),
       },
       body,
-      signal: AbortSignal.timeout(timeoutMs),
+      signal,
     });
     await response.body?.cancel();
     if (response.ok) return { ok: true };
     return { ok: false, detail: `HTTP ${response.status}`, retryAfterMs: retryAfterMs(response, at) };
   } catch (error) {
-    return { ok: false, detail: failureText(error), retryAfterMs: null };
+    const detail = signal.aborted ? `no answer within ${timeoutMs} ms` : failureText(error);
+    return { ok: false, detail, retryAfterMs: null };
   }
 }
 
@@ -99,11 +101,15 @@ function retryAfterMs({ headers }: Response, at: Date): number | null {
   return Number.isFinite(waitMs) ? Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS) : null;
 }
 
-/** `fetch failed` says nothing: the cause does. */
+/** `fetch failed` says nothing: its cause does. Errors of fetch are of Node's own realm, so this asks for what they have. */
 function failureText(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (cause instanceof Error && cause.message !== '') return cause.message;
-  if (cause instanceof Error && 'code' in cause) return String(cause.code);
-  return error.message;
+  const cause = typeof error === 'object' && error !== null && 'cause' in error ? error.cause : undefined;
+  const texts = [textOf(cause, 'message'), textOf(cause, 'code'), textOf(error, 'message')];
+  return texts.find((text) => text !== '') ?? String(error);
+}
+
+function textOf(error: unknown, name: 'message' | 'code'): string {
+  if (typeof error !== 'object' || error === null) return '';
+  const text: unknown = Reflect.get(error, name);
+  return typeof text === 'string' ? text : '';
 }

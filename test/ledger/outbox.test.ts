@@ -1,0 +1,183 @@
+import { HTTP, type CloudEvent } from 'cloudevents';
+import { readEpoch } from '../../ledger/meta';
+import {
+  claimDeliveries,
+  hasDeliveries,
+  recordDelivered,
+  recordFailed,
+  type ClaimedDelivery,
+  type OutboxReader,
+} from '../../ledger/outbox';
+import type { Store } from '../../ledger/transaction';
+import { freshStore, STORE_KINDS, type FreshStore } from '../support/stores';
+
+const all: OutboxReader = { endpoint: 'ops', wants: () => true };
+
+describe.each(STORE_KINDS)('the outbox on %s', (kind) => {
+  let fresh: FreshStore;
+  let store: Store;
+  let nowMs: number;
+
+  beforeEach(async () => {
+    nowMs = Date.UTC(2026, 0, 1);
+    fresh = await freshStore(kind, { clock: () => nowMs });
+    store = fresh.store;
+    expect(await claim()).toEqual([]);
+  });
+  afterEach(() => fresh.remove());
+
+  const emit = (...ids: string[]) =>
+    store.write(async (tx) => {
+      for (const id of ids) tx.emit({ id, type: `dev.holdpoint.${id}`, subject: 'op_1', data: { id } });
+    });
+  const claim = (reader = all, { limit = 10, from = store } = {}) =>
+    claimDeliveries(from, { reader, limit, leaseMs: 30_000 });
+  const ids = (claimed: readonly ClaimedDelivery[]) => claimed.map(({ eventId }) => eventId);
+  const has = () => hasDeliveries(store.db, { endpoint: 'ops', nowMs });
+
+  it('hands events out in the order of their commits, each once while its lease lasts', async () => {
+    await emit('a', 'b');
+    await emit('c');
+    expect(ids(await claim())).toEqual(['a', 'b', 'c']);
+    nowMs += 29_999;
+    expect(await claim()).toEqual([]);
+  });
+
+  it('hands an event out again when its lease is over, with the number of the attempt', async () => {
+    await emit('a');
+    const [first] = await claim();
+    nowMs += 30_000;
+    const [second] = await claim();
+    expect([first, second]).toEqual([
+      {
+        endpoint: 'ops',
+        position: first!.position,
+        eventId: 'a',
+        body: first!.body,
+        attempt: 1,
+        createdAtMs: Date.UTC(2026, 0, 1),
+      },
+      { ...first, attempt: 2 },
+    ]);
+  });
+
+  it('takes no more than asked for, the oldest first', async () => {
+    await emit('a', 'b', 'c');
+    expect(ids(await claim(all, { limit: 2 }))).toEqual(['a', 'b']);
+    expect(ids(await claim(all, { limit: 2 }))).toEqual(['c']);
+  });
+
+  it('never hands out what was delivered, also when the lease was over by then', async () => {
+    await emit('a');
+    const [delivery] = await claim();
+    nowMs += 30_000;
+    await claim();
+    await recordDelivered(store, delivery!);
+    nowMs += 1_000_000;
+    expect(await claim()).toEqual([]);
+    expect(await has()).toBe(false);
+  });
+
+  it('hands a failed event out at its time, not before', async () => {
+    await emit('a');
+    const [delivery] = await claim();
+    await recordFailed(store, { delivery: delivery!, error: 'HTTP 503', retryInMs: 5_000 });
+    nowMs += 4_999;
+    expect([await has(), await claim()]).toEqual([false, []]);
+    nowMs += 1;
+    expect([await has(), ids(await claim())]).toEqual([true, ['a']]);
+  });
+
+  it('a failure that is noted after the lease does not shorten the next one', async () => {
+    await emit('a');
+    const [first] = await claim();
+    nowMs += 30_000;
+    await claim();
+    await recordFailed(store, { delivery: first!, error: 'timeout', retryInMs: 0 });
+    expect(await claim()).toEqual([]);
+  });
+
+  it('an event that was given up is kept with its last error and not handed out', async () => {
+    await emit('a');
+    const [delivery] = await claim();
+    await recordFailed(store, { delivery: delivery!, error: 'HTTP 410', retryInMs: null });
+    nowMs += 1_000_000;
+    expect(await claim()).toEqual([]);
+    const rows = await store.db.selectFrom('deliveries').select(['attempts', 'given_up_at', 'last_error']).execute();
+    expect(rows).toEqual([{ attempts: 1, given_up_at: Date.UTC(2026, 0, 1), last_error: 'HTTP 410' }]);
+  });
+
+  it('each endpoint has its own deliveries, of the types that it wants', async () => {
+    const other = { endpoint: 'other', wants: (type: string) => type === 'dev.holdpoint.b' };
+    await claim(other);
+    await emit('a', 'b', 'c');
+    const [delivery] = await claim(all);
+    await recordDelivered(store, delivery!);
+    expect(ids(await claim(other))).toEqual(['b']);
+  });
+
+  it('an endpoint that is new gets what is emitted from then on', async () => {
+    await emit('before');
+    const late = { endpoint: 'late', wants: () => true };
+    expect(await hasDeliveries(store.db, { endpoint: 'late', nowMs })).toBe(true);
+    expect(await claim(late)).toEqual([]);
+    expect(await hasDeliveries(store.db, { endpoint: 'late', nowMs })).toBe(false);
+    await emit('after');
+    expect(ids(await claim(late))).toEqual(['after']);
+  });
+
+  it('several processes that claim and emit at once get each event once, and miss none', async () => {
+    const others = [store, await fresh.another(), await fresh.another()];
+    const expected: string[] = [];
+    const emitting = Array.from({ length: 120 }, async (_, n) => {
+      expected.push(`e${n}`);
+      await others[n % 3]!.write(async (tx) => tx.emit({ id: `e${n}`, type: 't', subject: null, data: {} }));
+    });
+    const claimed: string[] = [];
+    const claiming = others.map(async (from) => {
+      for (let rounds = 0; rounds < 40; rounds += 1) claimed.push(...ids(await claim(all, { limit: 4, from })));
+    });
+    await Promise.all([...emitting, ...claiming]);
+    for (let more = await claim(); more.length > 0; more = await claim()) claimed.push(...ids(more));
+    expect(claimed.sort()).toEqual(expected.sort());
+  });
+
+  it('stores a CloudEvent that the CloudEvents SDK reads, with these attributes and no other', async () => {
+    await store.write(async (tx) =>
+      tx.emit({
+        id: 'op_1:1:opened',
+        type: 'dev.holdpoint.request.opened',
+        subject: 'op_1',
+        data: { text: 'é"\n', n: 1 },
+      }),
+    );
+    const [delivery] = await claim();
+    const headers = { 'content-type': 'application/cloudevents+json; charset=utf-8' };
+    const event = HTTP.toEvent({ headers, body: delivery!.body }) as CloudEvent<unknown>;
+    expect(event.validate()).toBe(true);
+    expect(event.toJSON()).toEqual({
+      specversion: '1.0',
+      id: 'op_1:1:opened',
+      type: 'dev.holdpoint.request.opened',
+      source: `urn:uuid:${await readEpoch(store.db)}`,
+      subject: 'op_1',
+      time: '2026-01-01T00:00:00.000Z',
+      datacontenttype: 'application/json',
+      data: { text: 'é"\n', n: 1 },
+    });
+  });
+
+  it('leaves out a subject that there is not', async () => {
+    await store.write(async (tx) => tx.emit({ id: 'a', type: 't', subject: null, data: {} }));
+    const [delivery] = await claim();
+    expect(Object.keys(JSON.parse(delivery!.body) as object)).toEqual([
+      'data',
+      'datacontenttype',
+      'id',
+      'source',
+      'specversion',
+      'time',
+      'type',
+    ]);
+  });
+});
