@@ -9,7 +9,7 @@ import { DEFAULT_DEADLINE } from './policy-limits';
 import { strictestBind, strictestValidity } from './strictest';
 import { unreachable } from './unreachable';
 
-export { isDestructive, readMaterial };
+export { readMaterial };
 
 /** What a policy says of a call: refused whatever anybody approves, or granted, with or without a question first. */
 export type PolicyVerdict =

@@ -102,7 +102,11 @@ function badValue(issue: Issue, path: PolicyPath, value: JsonValue): Said {
   const not = hidden ? '' : `, not ${received(value)}`;
   if (issue.code === 'invalid_type') {
     const message = `${name} must be ${TYPE_NAMES[issue.expected] ?? issue.expected}${not}`;
-    return { code: 'POLICY_WRONG_TYPE', message, hint: hidden ? null : typeHint(issue.expected, path, value) };
+    return {
+      code: 'POLICY_WRONG_TYPE',
+      message,
+      hint: hidden && issue.expected !== 'string' ? null : typeHint(issue.expected, path, value),
+    };
   }
   if (issue.code === 'invalid_value') {
     const allowed = issue.values.map(String);
@@ -126,7 +130,7 @@ function typeHint(expected: string, path: PolicyPath, value: JsonValue): string 
   if (typeof value === 'object') return null;
   const text = nameText(String(value));
   if (expected === 'array' && typeof value === 'string') return `Write a list: [${text}].`;
-  if (expected === 'string') return `Put it in quotes: "${text}".`;
+  if (expected === 'string') return 'Put it in quotes.';
   if (expected === 'boolean') return booleanHint(text.toLowerCase());
   if (path.at(-1) === 'deadline') return `Write { after: ${text} }.`;
   return path.at(-2) === 'when' ? `Write { is: ${text} }.` : null;

@@ -105,9 +105,12 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
-    name: 'a number in a header',
-    edits: [['headers: { Authorization:', 'headers: { X: 5, Authorization:']],
-    problems: ['7:59 POLICY_WRONG_TYPE servers.orders-db.http.headers.X must be text'],
+    name: 'a number and a list in the headers, without repeating them',
+    edits: [['headers: { Authorization:', 'headers: { X: 5, Y: [], Authorization:']],
+    problems: [
+      '7:59 POLICY_WRONG_TYPE servers.orders-db.http.headers.X must be text [Put it in quotes.]',
+      '7:65 POLICY_WRONG_TYPE servers.orders-db.http.headers.Y must be text',
+    ],
   },
   {
     name: 'a header name with a space',
@@ -180,7 +183,7 @@ const ROWS: readonly Row[] = [
     problems: [
       '20:19 POLICY_BAD_VALUE servers.orders-db.tools.apply_migration.secrets[0] must point at one field; received ""',
       '20:23 POLICY_BAD_VALUE servers.orders-db.tools.apply_migration.secrets[1] must be a JSON pointer such as /environment or /items/0/id; received "/a~2" [Not a JSON pointer: "~" must be written "~0", and "/" inside a name "~1".]',
-      '20:31 POLICY_WRONG_TYPE servers.orders-db.tools.apply_migration.secrets[2] must be text, not 5 [Put it in quotes: "5".]',
+      '20:31 POLICY_WRONG_TYPE servers.orders-db.tools.apply_migration.secrets[2] must be text, not 5 [Put it in quotes.]',
     ],
   },
   {
@@ -333,7 +336,7 @@ const ROWS: readonly Row[] = [
     ],
     problems: [
       '23:44 POLICY_BAD_VALUE access[0].agents[0] must be 1 to 200 characters without spaces, not "*" and not "group:…"; received "group:x"',
-      '23:55 POLICY_WRONG_TYPE access[0].agents[1] must be text, not 5 [Put it in quotes: "5".]',
+      '23:55 POLICY_WRONG_TYPE access[0].agents[1] must be text, not 5 [Put it in quotes.]',
       '23:67 POLICY_BAD_VALUE access[0].server must be 1 to 64 letters, digits, or . _ - and begin with a letter or digit; received "orders db"',
       '23:85 POLICY_BAD_VALUE access[0].tools must have at least one entry',
     ],
@@ -570,6 +573,11 @@ const ROWS: readonly Row[] = [
       '18:21 POLICY_WRONG_TYPE servers.orders-db.tools.apply_migration.idempotent must be true or false, not "maybe"',
       '19:21 POLICY_BAD_VALUE servers.orders-db.tools.apply_migration.reversible must be one of yes, with-effort, no, not "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…"',
     ],
+  },
+  {
+    name: 'arguments of a command that are no list, without repeating them',
+    edits: [['servers:\n', 'servers:\n  billing-db: { stdio: { command: node, args: --token=hunter2 } }\n']],
+    problems: ['6:48 POLICY_WRONG_TYPE servers.billing-db.stdio.args must be a list'],
   },
 ];
 
