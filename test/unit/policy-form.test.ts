@@ -577,7 +577,7 @@ const ROWS: readonly Row[] = [
   {
     name: 'arguments of a command that are no list, without repeating them',
     edits: [['servers:\n', 'servers:\n  billing-db: { stdio: { command: node, args: --token=hunter2 } }\n']],
-    problems: ['6:48 POLICY_WRONG_TYPE servers.billing-db.stdio.args must be a list'],
+    problems: ['6:47 POLICY_WRONG_TYPE servers.billing-db.stdio.args must be a list'],
   },
 ];
 
