@@ -3,6 +3,8 @@ import { refusal, type Refusal } from '../core/errors';
 import type { Ask, MaterialField } from '../core/evaluation';
 import { evaluate } from '../core/evaluate-policy';
 import { amountOf, readMaterial } from '../core/material';
+import { accessRefusal } from '../core/policy-access';
+import { serverOf, toolOf } from '../core/policy-lookup';
 import { atPointer, canonicalJson, type JsonObject, type JsonValue } from '../core/json';
 import type { BindMode, ServerEntry, ToolEntry } from '../core/policy';
 import type { ProposedCall, TurnInput } from '../core/turn';
@@ -13,7 +15,7 @@ import { checkArguments } from './check-arguments';
 import type { Dependencies } from './dependencies';
 import { maskSecrets, touchesSecret } from './masking';
 import { readTool } from './read-tool';
-import { toolEntryOf } from './tool-entry';
+import { undeclaredTool } from './undeclared-tool';
 import type { ToolDefinition } from './tool-server';
 
 /** A turn as far as one of its calls needs it. */
@@ -77,7 +79,7 @@ export async function prepareCall(
   const ref = refOf(turn, call);
   const refuse = (why: Refusal): PreparedCall => ({ kind: 'refused', ref, refusal: why });
   if (active === null) return refuse(refusal('NO_POLICY'));
-  const place = locate(active, call);
+  const place = locate(active, ref, call);
   if ('code' in place) return refuse(place);
   const listed = await deps.servers.get(place.server).listTools();
   if (!listed.ok) return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail: listed.detail }));
@@ -88,16 +90,23 @@ export async function prepareCall(
   return judge(deps, { ref, call, active, ...place, tool, filled: filled.arguments });
 }
 
-function locate(active: Active, call: ProposedCall): { server: ServerEntry; entry: ToolEntry } | Refusal {
-  const { servers } = active.policy;
-  const server = Object.hasOwn(servers, call.server) ? servers[call.server] : undefined;
-  if (server === undefined) {
-    return refusal('SERVER_UNKNOWN', { server: call.server, known: Object.keys(servers).join(', ') || 'none' });
-  }
-  const entry = toolEntryOf(server, call.tool);
-  if (!server.enabled || !entry.enabled) return refusal('TOOL_DISABLED', { server: call.server, tool: call.tool });
-  return { server, entry };
+/** Before anything is asked of the server: somebody without access learns nothing of its tools. */
+function locate(active: Active, ref: CallRef, call: ProposedCall): { server: ServerEntry; entry: ToolEntry } | Refusal {
+  const names = { tool: call.tool, server: call.server };
+  const parsed = parseArguments(call.arguments);
+  if (!parsed.ok) return refusal('ARGUMENTS_INVALID', { ...names, detail: parsed.detail });
+  const server = serverOf(active.policy, call.server);
+  const entry = toolOf(active.policy, call.server, call.tool) ?? undeclaredTool(call.tool);
+  const material = readMaterial(entry, parsed.value, null);
+  const facts = { requester: ref.requester, ...names, hints: NO_HINTS, material };
+  const refused = accessRefusal(active.policy, facts);
+  // Access may depend on the state of the target, which is read later and judged then.
+  const judgedLater = refused?.code === 'ACCESS_DENIED' && entry.material.some((field) => field.from === 'state');
+  if (refused !== null && !judgedLater) return refused;
+  return server === undefined ? refusal('SERVER_UNKNOWN', { ...names, known: 'none' }) : { server, entry };
 }
+
+const NO_HINTS = { readOnly: null, destructive: null } as const;
 
 function fillArguments(
   ref: CallRef,
@@ -105,12 +114,10 @@ function fillArguments(
   { entry, tool }: { entry: ToolEntry; tool: ToolDefinition },
 ): { readonly arguments: JsonObject } | Refusal {
   const names = { tool: call.tool, server: call.server };
-  const parsed = parseArguments(call.arguments);
-  if (!parsed.ok) return refusal('ARGUMENTS_INVALID', { ...names, detail: parsed.detail });
-  const reserved = Object.keys(entry.fill).find((name) => Object.hasOwn(parsed.value, name));
+  const reserved = Object.keys(entry.fill).find((name) => Object.hasOwn(call.arguments, name));
   if (reserved !== undefined) return refusal('ARGUMENT_RESERVED', { ...names, name: reserved });
   const fills = Object.fromEntries(Object.keys(entry.fill).map((name) => [name, ref.operationId]));
-  const filled = { ...parsed.value, ...fills };
+  const filled = { ...call.arguments, ...fills };
   const checked = checkArguments(tool.inputSchema, filled);
   return checked.ok ? { arguments: filled } : refusal('ARGUMENTS_INVALID', { ...names, detail: checked.detail });
 }
