@@ -33,9 +33,14 @@ export async function findOperation(db: Kysely<Database>, given: string): Promis
   if (id.length < SHORTEST_PREFIX) return { kind: 'none' };
   const isOperationId = id.toLowerCase().startsWith('op_');
   const requests = isOperationId ? await latestRequests(db, id.toLowerCase()) : await byShortId(db, id.toUpperCase());
-  const operations = isOperationId ? await sentOperations(db, id.toLowerCase()) : [];
-  const known = new Set(requests.map((match) => match.operationId));
-  return judge([...requests, ...operations.filter((match) => !known.has(match.operationId))]);
+  if (!isOperationId) return judge(requests);
+  const [operations, recorded] = await Promise.all([
+    sentOperations(db, id.toLowerCase()),
+    recordedCalls(db, id.toLowerCase()),
+  ]);
+  // The last one of an operation wins: a request says more of it than the other rows do.
+  const all = new Map([...recorded, ...operations, ...requests].map((match) => [match.operationId, match]));
+  return judge([...all.values()]);
 }
 
 function judge(matches: readonly OperationMatch[]): FoundOperation {
@@ -80,4 +85,21 @@ async function sentOperations(db: Kysely<Database>, prefix: string): Promise<rea
     .where('operation_id', '<', prefix + LAST)
     .execute();
   return rows.map((row) => ({ ...row, revision: null, shortId: null }));
+}
+
+/** Calls that were refused, or ran unasked and were not sent yet: only the audit has them. */
+async function recordedCalls(db: Kysely<Database>, prefix: string): Promise<readonly OperationMatch[]> {
+  const rows = await db
+    .selectFrom('audit')
+    .select('operation_id as operationId')
+    .distinct()
+    .where('operation_id', '>=', prefix)
+    .where('operation_id', '<', prefix + LAST)
+    .limit(MOST_MATCHES + 1)
+    .execute();
+  return rows.flatMap(({ operationId }) =>
+    operationId === null
+      ? []
+      : [{ operationId, revision: null, shortId: null, server: '', tool: '', state: 'recorded' }],
+  );
 }

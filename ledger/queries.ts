@@ -214,6 +214,12 @@ export async function turnsOf(
   return rows;
 }
 
+/** The file of the active policy as it was applied; null where no policy is active. */
+export async function activePolicyText(db: Db): Promise<{ readonly fileName: string; readonly text: string } | null> {
+  const query = db.selectFrom('policies').select(['file_name as fileName', 'text']).where('active', '=', 1);
+  return (await query.executeTakeFirst()) ?? null;
+}
+
 /** How much is on record, by state. */
 export interface LedgerCounts {
   readonly requests: Readonly<Record<string, number>>;

@@ -19,6 +19,8 @@ export interface TemporalBinaryOptions {
   readonly onProgress: (message: string) => void;
   /** Where the official archive is fetched from. */
   readonly downloadUrl?: string;
+  /** False: only looks at what is there. */
+  readonly download?: boolean;
 }
 
 export interface TriedPlace {
@@ -58,16 +60,20 @@ export async function findTemporalBinary(options: TemporalBinaryOptions): Promis
   return { ok: false, ...refusal('TEMPORAL_BINARY_MISSING', { tried: list }), tried };
 }
 
-function places({ stateDir, env, onProgress, downloadUrl }: TemporalBinaryOptions): readonly Place[] {
+function places({ stateDir, env, onProgress, downloadUrl, download = true }: TemporalBinaryOptions): readonly Place[] {
   const explicit = env['TEMPORAL_CLI_PATH'];
   if (explicit !== undefined && explicit !== '') {
     return [{ name: 'TEMPORAL_CLI_PATH', look: () => Promise.resolve([explicit]) }];
   }
   const own = join(stateDir, 'bin', `temporal-${TEMPORAL_CLI_VERSION}`);
-  return [
+  const installed: readonly Place[] = [
     { name: 'PATH', look: () => onPath(env['PATH'] ?? '') },
     { name: 'earlier download', look: () => existing([own]) },
     { name: "Temporal SDK's cache", look: () => sdkCache(env['TMPDIR'] ?? tmpdir()) },
+  ];
+  if (!download) return installed;
+  return [
+    ...installed,
     {
       name: 'temporal.download',
       look: () => {
