@@ -7,7 +7,7 @@ import type { Tx } from '../transaction';
 import { requestEvent } from './events';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
 import { lookUpAt } from './read-call';
-import { closeRequest } from './record-decision';
+import { closeRequest } from './close-request';
 
 /**
  * Does what is due on a request by the store's clock: escalates, reminds, expires, or refuses where too few reviewers
@@ -15,7 +15,7 @@ import { closeRequest } from './record-decision';
  */
 export async function advanceRequest(
   tx: Tx,
-  { operationId, policy, trust }: { operationId: string; policy: Policy; trust: 'signatures' | 'namespace' },
+  { operationId, policy, trust }: People & { readonly operationId: string },
 ): Promise<CallState | null> {
   const operation = await operationOf(tx, operationId);
   if (operation !== null) return stateOfOperation(operation, lookUpAt(operation));
@@ -25,11 +25,14 @@ export async function advanceRequest(
   return stateOfRequest(next, await decisionsOf(tx, operationId));
 }
 
-async function advance(
-  tx: Tx,
-  row: RequestRow,
-  by: { policy: Policy; trust: 'signatures' | 'namespace' },
-): Promise<RequestRow> {
+type People = { readonly policy: Policy; readonly trust: 'signatures' | 'namespace' };
+
+/** A locked row as it stands by now: a decision may come before the timer of what was due is heard. */
+export async function caughtUp(tx: Tx, row: RequestRow, people: People): Promise<RequestRow> {
+  return row.state === 'pending' && row.due_at <= tx.nowMs ? advance(tx, row, people) : row;
+}
+
+async function advance(tx: Tx, row: RequestRow, by: People): Promise<RequestRow> {
   const before = lifeOf(row);
   const { ask, requester } = cardOf(row);
   let life = transition(before, { type: 'wake' }, tx.nowMs);

@@ -1,5 +1,4 @@
 import { jsonOf } from '../../core/json-record';
-import { transition } from '../../core/call';
 import { unreachable } from '../../core/unreachable';
 import type { CallState } from '../../core/call-state';
 import type { Decision, Verdict, VerdictCode } from '../../core/decision';
@@ -25,7 +24,8 @@ import {
   type RequestRow,
 } from '../rows';
 import type { Tx } from '../transaction';
-import { requestEvent } from './events';
+import { caughtUp } from './advance-request';
+import { closeRequest } from './close-request';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
 import { lookUpAt } from './read-call';
 
@@ -50,9 +50,10 @@ export interface DecisionAnswer {
  */
 export async function recordDecision(tx: Tx, received: DecisionToRecord): Promise<DecisionAnswer> {
   const { decision, workflowId } = received;
-  const row = await lockLatestRequest(tx, decision.operationId);
-  if (row === null || row.workflow_id !== workflowId || decision.revision > row.revision)
+  const latest = await lockLatestRequest(tx, decision.operationId);
+  if (latest === null || latest.workflow_id !== workflowId || decision.revision > latest.revision)
     return unknownRequest(tx, received);
+  const row = await caughtUp(tx, latest, received);
   const decisions = (await decisionsOf(tx, decision.operationId)).filter((entry) => entry.revision === row.revision);
   const judgement: Judgement = {
     life: lifeOf(row),
@@ -98,15 +99,11 @@ interface Applying {
   readonly received: DecisionToRecord;
 }
 
-/** The row after the decision. A decision that does not count still finds a deadline that has passed. */
 async function applyEffect(tx: Tx, { row, decisions, judgement, judged, received }: Applying): Promise<RequestRow> {
   switch (judged.effect) {
     case 'none':
-    case 'count': {
-      const due = transition(judgement.life, { type: 'wake' }, tx.nowMs);
-      if (due.status !== 'expired' || row.state !== 'pending') return row;
-      return closeRequest(tx, row, { state: 'expired', reason: 'the deadline passed' });
-    }
+    case 'count':
+      return row;
     case 'deny':
       return closeRequest(tx, row, { state: 'denied', reason: null });
     case 'allow': {
@@ -117,25 +114,6 @@ async function applyEffect(tx: Tx, { row, decisions, judgement, judged, received
     default:
       return unreachable(judged.effect);
   }
-}
-
-/** Closes a request that the caller has locked, and answers it closed: state, audit fact and event together. */
-export async function closeRequest(
-  tx: Tx,
-  row: RequestRow,
-  end: { state: 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused'; reason: string | null },
-): Promise<RequestRow> {
-  const closed = { state: end.state, closed_at: tx.nowMs, closed_reason: end.reason };
-  await tx.db
-    .updateTable('requests')
-    .set(closed)
-    .where('operation_id', '=', row.operation_id)
-    .where('revision', '=', row.revision)
-    .execute();
-  const body = { revision: row.revision, bindingDigest: row.binding_digest, reason: end.reason };
-  tx.fact({ kind: `request.${end.state}`, operationId: row.operation_id, body });
-  tx.emit(requestEvent(end.state, cardOf(row), { reason: end.reason }));
-  return { ...row, ...closed };
 }
 
 async function issueGrant(tx: Tx, { row, decisions, judgement, received }: Omit<Applying, 'judged'>): Promise<void> {

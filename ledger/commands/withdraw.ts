@@ -3,7 +3,7 @@ import { stateOfOperation, stateOfRequest } from '../rows';
 import type { Tx } from '../transaction';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
 import { lookUpAt } from './read-call';
-import { closeRequest } from './record-decision';
+import { closeRequest } from './close-request';
 
 /** Ends a call that was not sent. What was sent, or ended before, stays as it is; its state is the answer. */
 export async function withdraw(

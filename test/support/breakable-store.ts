@@ -5,12 +5,18 @@ import type { Store } from '../../ledger/transaction';
 export interface BreakableStore extends Store {
   /** True: every read and write is refused as LEDGER_UNREACHABLE until it is set back. */
   down: boolean;
+  /** How often something was refused. */
+  refused: number;
 }
 
 export function breakable(store: Store): BreakableStore {
-  const refuse = (): LedgerError => new LedgerError('LEDGER_UNREACHABLE', { ledger: 'test', detail: 'cut off' });
-  return {
+  const refuse = (): LedgerError => {
+    wrapped.refused += 1;
+    return new LedgerError('LEDGER_UNREACHABLE', { ledger: 'test', detail: 'cut off' });
+  };
+  const wrapped: BreakableStore = {
     down: false,
+    refused: 0,
     kind: store.kind,
     get db() {
       if (this.down) throw refuse();
@@ -24,4 +30,5 @@ export function breakable(store: Store): BreakableStore {
     },
     close: () => store.close(),
   };
+  return wrapped;
 }
