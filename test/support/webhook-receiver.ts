@@ -1,39 +1,54 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A webhook receiver that a test can take down and bring back on the same port. */
-export interface WebhookReceiver {
-  readonly url: string;
-  /** Ids of what arrived, in order. */
-  readonly ids: readonly string[];
-  start(): Promise<void>;
-  stop(): Promise<void>;
+export interface ReceivedWebhook {
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
 }
 
-export async function startWebhookReceiver(): Promise<WebhookReceiver> {
-  const ids: string[] = [];
+export interface WebhookReceiver {
+  readonly url: string;
+  readonly received: readonly ReceivedWebhook[];
+  /** How the next messages are answered: the last way stays. By default with 204. */
+  answer(...ways: ((response: ServerResponse) => void)[]): void;
+  close(): Promise<void>;
+}
+
+export const ok = (response: ServerResponse): void => void response.writeHead(204).end();
+export const failing =
+  (status: number, headers: Record<string, string> = {}) =>
+  (response: ServerResponse): void =>
+    void response.writeHead(status, headers).end();
+/** The message arrived, its answer does not. */
+export const lost = (response: ServerResponse): void => void response.destroy();
+export const silent = (): void => undefined;
+
+/** An HTTP server that keeps what it gets. */
+export async function startReceiver(): Promise<WebhookReceiver> {
+  const received: ReceivedWebhook[] = [];
+  let ways: ((response: ServerResponse) => void)[] = [ok];
   const server = createServer((request, response) => {
-    ids.push(String(request.headers['webhook-id']));
-    request.resume().on('end', () => response.writeHead(204).end());
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      received.push({ headers: request.headers, body: Buffer.concat(chunks).toString('utf8') });
+      const [way = ok] = ways;
+      if (ways.length > 1) ways = ways.slice(1);
+      way(response);
+    });
   });
-  let port = 0;
-  const start = async (): Promise<void> => {
-    server.listen(port, '127.0.0.1');
-    await once(server, 'listening');
-    port = (server.address() as AddressInfo).port;
-  };
-  await start();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/`,
-    ids,
-    start,
-    stop: async () => {
-      if (!server.listening) return;
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
+    url: `http://127.0.0.1:${port}/hook`,
+    received,
+    answer: (...next) => {
+      ways = next;
     },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }

@@ -4,7 +4,7 @@ import { eventually } from '../support/eventually';
 import { decisionOn, startHarness, type Harness } from '../support/harness';
 import { nudge, outcomes, sendSignal, sendUpdate, statuses } from '../support/messages';
 import { recordedLog } from '../support/recorded-log';
-import { startWebhookReceiver } from '../support/webhook-receiver';
+import { startWebhookReceiver } from '../support/switched-receiver';
 import { startOutboxRelay } from '../../worker/outbox-relay';
 
 describe("by the ledger's clock", () => {
