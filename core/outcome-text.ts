@@ -54,5 +54,6 @@ function textOf(block: JsonValue): readonly string[] {
 
 function sentence(detail: string): string {
   if (detail === '') return '';
-  return /[.!?]$/.test(detail) ? detail : `${detail}.`;
+  const upper = detail.charAt(0).toUpperCase() + detail.slice(1);
+  return /[.!?]$/.test(upper) ? upper : `${upper}.`;
 }

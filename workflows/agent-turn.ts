@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CallState } from '../core/call-state';
-import { showMarkdown } from '../core/display';
+import { showText } from '../core/display';
 import type { TurnResult } from '../core/turn-view';
 import type { LookedUp } from '../activities';
 import { judgedHere, lookUpOutcome, openRequests, recordOutcome, runTool, withdrawCall } from './activity-proxies';
@@ -106,7 +106,7 @@ async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void>
 async function run(turn: Turn, call: TurnCall, attempt: number): Promise<void> {
   const { turnId, requester, workflowId } = turn;
   const input = { turn: { turnId, requester, workflowId }, call: call.proposed, attempt };
-  const summary = showMarkdown(`${call.proposed.server}: ${call.proposed.tool}`).slice(0, 200);
+  const summary = showText(`${call.proposed.server}: ${call.proposed.tool}`).slice(0, 200);
   try {
     const { state, unrecorded } = await runTool.executeWithOptions({ summary }, [input]);
     if (unrecorded !== null) await recordOutcome({ operationId: call.operationId, ending: unrecorded });

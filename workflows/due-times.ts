@@ -1,9 +1,11 @@
 import { log, sleep } from '@temporalio/workflow';
 import { judgedHere } from './activity-proxies';
-import { pendingRequests, take, type Turn } from './turn-state';
+import { take, type Turn } from './turn-state';
 
 /** The least pause before a due time is tried again: the ledger was not reached, or its clock says too early. */
 const AGAIN_MS = 1_000;
+
+const SUMMARY_LENGTH = 200;
 
 /**
  * Wakes a turn at the due times of its open requests. A timer only wakes; the ledger's row says what is due. One timer
@@ -43,8 +45,11 @@ async function stillDue(turn: Turn, dueAtMs: number): Promise<boolean> {
   return due.some((call) => call.state.status === 'pending' && call.state.dueAtMs <= dueAtMs);
 }
 
+/** The label of the timer's bar in the Temporal UI. */
 function summaryOf(turn: Turn, dueAtMs: number): string {
-  const due = pendingRequests(turn).filter((request) => request.deadlineAtMs === dueAtMs);
-  const what = due.length > 0 ? 'deadline' : 'next escalation or reminder';
-  return `${what}: ${due.map((request) => request.shortId).join(', ') || 'open requests'}`.slice(0, 200);
+  const due = turn.calls.flatMap(({ state }) =>
+    state.status === 'pending' && state.dueAtMs === dueAtMs ? [state.request] : [],
+  );
+  const what = due.some((request) => request.deadlineAtMs === dueAtMs) ? 'deadline' : 'escalation or reminder';
+  return `${what} of ${due.map((request) => request.shortId).join(', ')}`.slice(0, SUMMARY_LENGTH);
 }
