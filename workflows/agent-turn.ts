@@ -57,7 +57,10 @@ export async function agentTurn(input: unknown): Promise<TurnResult> {
 
 async function openTurn(turn: Turn): Promise<void> {
   propose(turn);
-  const opened = await openRequests({ workflowId: turn.workflowId, turn: turn.input });
+  const summary = `puts ${turn.calls.length} call(s) on record`;
+  const opened = await openRequests.executeWithOptions({ summary }, [
+    { workflowId: turn.workflowId, turn: turn.input },
+  ]);
   if (opened.ok) turn.calls.forEach((call, index) => take(turn, call, opened.states[index] ?? call.state));
   else turn.refusal = opened.refusal;
   const pending = pendingRequests(turn);
@@ -121,7 +124,7 @@ async function run(turn: Turn, call: TurnCall, attempt: number): Promise<void> {
 async function lookUp(operationId: string, state: CallState & { status: 'dispatched' }): Promise<LookedUp> {
   const restMs = state.lookUpAtMs - Date.now();
   if (restMs > 0) await sleep(restMs, { summary: 'before the outcome is looked up' });
-  return lookUpOutcome(operationId);
+  return lookUpOutcome.executeWithOptions({ summary: `how ${operationId} ended` }, [operationId]);
 }
 
 async function takeBack(turn: Turn, call: TurnCall): Promise<void> {
