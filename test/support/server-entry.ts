@@ -1,7 +1,7 @@
 import type { ServerEntry, Transport } from '../../core/policy';
 
 /** A server of a policy that says nothing of its tools. */
-export function serverEntry(transport: Transport, identity = 'sha256:one'): ServerEntry {
+export function serverEntry(transport: Transport, identity = JSON.stringify(transport)): ServerEntry {
   return {
     name: 'orders-db',
     transport,
