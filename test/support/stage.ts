@@ -7,7 +7,7 @@ import { eventually } from './eventually';
 import { startHarness, type Harness, type HarnessOptions } from './harness';
 import type { WorkerTold } from './worker-child';
 
-type WorkerChoice = Partial<Pick<WorkerTold, 'at' | 'address' | 'bundlePath' | 'ledgerUrl'>>;
+type WorkerChoice = Partial<Pick<WorkerTold, 'at' | 'worker' | 'address' | 'bundlePath' | 'ledgerUrl'>>;
 
 /** A harness without a worker of its own: its workers are processes that may be killed. */
 export interface Stage extends Harness {

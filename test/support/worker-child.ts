@@ -13,6 +13,8 @@ export interface WorkerTold {
   readonly bundlePath: string;
   /** Hexadecimal; all workers of a ledger share it. */
   readonly secretsKey: string;
+  /** Overrides of Temporal's own settings. */
+  readonly worker?: { readonly maxCachedWorkflows?: number; readonly maxConcurrentWorkflowTaskPolls?: number };
   /** The first time that a tool reaches `step`: SIGKILL as a crash, SIGSTOP as a machine that stands still. */
   readonly at?: { readonly step: RunStep; readonly signal: 'SIGKILL' | 'SIGSTOP' };
 }
@@ -41,8 +43,8 @@ async function main(told: WorkerTold): Promise<void> {
     onStep,
   });
   const { address, taskQueue, bundlePath } = told;
-  const shutdown = { shutdownGraceTime: '100ms' } as const;
-  const worker = await startWorker({ address, namespace: 'default', taskQueue, deps, bundlePath, worker: shutdown });
+  const options = { address, namespace: 'default', taskQueue, deps, bundlePath };
+  const worker = await startWorker({ ...options, worker: { shutdownGraceTime: '100ms', ...told.worker } });
   process.once('SIGTERM', () => void worker.stop());
   console.log('ready');
   await worker.ended;
