@@ -30,20 +30,24 @@ const HEARTBEAT_MS = 1_000;
 export function createActivities(deps: Dependencies): Activities {
   const { ledger } = deps;
   return {
-    openRequests: (input) => openRequests(deps, input),
-    recordDecision: ({ message, workflowId }) => ledger.recordDecision(message, workflowId),
+    openRequests: (input) => whileBeating(() => openRequests(deps, input)),
+    recordDecision: ({ message, workflowId }) => whileBeating(() => ledger.recordDecision(message, workflowId)),
     advanceRequest: (operationId) => ledger.advanceRequest(operationId),
-    withdrawCall: ({ operationId, reason }) => ledger.withdraw(operationId, reason),
+    withdrawCall: ({ operationId, reason }) => whileBeating(() => ledger.withdraw(operationId, reason)),
     runTool: (input) => whileBeating(() => runTool(deps, input)),
-    lookUpOutcome: (operationId) => lookUpOutcome(deps, operationId),
-    readResultChunk: (input) => readResultChunk(deps, input),
-    recordOutcome: ({ operationId, ending }) => ledger.recordOutcome(operationId, ending),
+    lookUpOutcome: (operationId) => whileBeating(() => lookUpOutcome(deps, operationId)),
+    readResultChunk: (input) => whileBeating(() => readResultChunk(deps, input)),
+    recordOutcome: ({ operationId, ending }) => whileBeating(() => ledger.recordOutcome(operationId, ending)),
   };
 }
 
-/** Heartbeats tell the server that the process lives; without them a killed worker is noticed only at the time-out. */
+/**
+ * Heartbeats tell the server that the process lives; without them a killed worker is noticed only at the time-out. A
+ * local activity has none: it lives and dies with its workflow task.
+ */
 async function whileBeating<T>(work: () => Promise<T>): Promise<T> {
   const context = Context.current();
+  if (context.info.isLocal) return work();
   const beat = setInterval(() => {
     context.heartbeat();
   }, HEARTBEAT_MS);

@@ -7,6 +7,8 @@ const PATIENT = { initialInterval: '200ms', backoffCoefficient: 2, maximumInterv
 export const { openRequests, lookUpOutcome, recordOutcome, recordDecision, withdrawCall, readResultChunk } =
   proxyActivities<Activities>({
     startToCloseTimeout: '2m',
+    // A worker that was killed is noticed after this time; one that is only busy has time enough to say so.
+    heartbeatTimeout: '10s',
     retry: PATIENT,
   });
 

@@ -1,7 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { sqliteEngine } from '../../ledger/sqlite-engine';
 import { eventually } from '../support/eventually';
-import { decisionOn } from '../support/harness';
+import { decisionOn, U1 } from '../support/harness';
 import type { PolicyVariant } from '../support/policy-text';
 import { startStage, type Stage } from '../support/stage';
 
@@ -75,4 +76,35 @@ describe('turns that wait while their worker is killed', () => {
       expect(stage.tools.runs).toHaveLength(2);
     }),
   );
+});
+
+test('a call that is being opened when its worker is killed is opened by the next within 30 s', async () => {
+  const stage = await startStage();
+  try {
+    const first = await stage.workerProcess();
+    stage.tools.behave('schema_version', { kind: 'hang' }, 1);
+    const turn = await stage.start([migration('c1')]);
+    await first.kill9();
+    await stage.workerProcess();
+    const opened = async () => expect((await turn.snapshot()).requiredActions).toHaveLength(1);
+    await eventually(opened, 30_000);
+  } finally {
+    await stage.close();
+  }
+});
+
+test('a worker that stands still while it is idle holds nothing up for longer than 30 s', async () => {
+  const stage = await startStage();
+  try {
+    const [still] = await Promise.all([stage.workerProcess(), stage.workerProcess()]);
+    process.kill(still.pid, 'SIGSTOP');
+    const start = () => stage.holdpoint.startTurn({ id: randomUUID(), requester: U1, calls: [migration('c1')] });
+    const turns = await Promise.all(Array.from({ length: 10 }, start));
+    await eventually(async () => {
+      const rows = await stage.store.db.selectFrom('requests').select('workflow_id').execute();
+      expect(rows.map((row) => row.workflow_id).sort()).toEqual(turns.map((turn) => turn.workflowId).sort());
+    }, 30_000);
+  } finally {
+    await stage.close();
+  }
 });
