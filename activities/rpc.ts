@@ -65,7 +65,7 @@ export function parseJson(text: string): JsonValue | undefined {
 }
 
 /** Types what a JSON parser returned: it yields nothing but JSON values. */
-export function isParsedJson(value: unknown): value is JsonValue {
+function isParsedJson(value: unknown): value is JsonValue {
   return value !== undefined;
 }
 

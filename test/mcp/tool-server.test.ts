@@ -123,6 +123,13 @@ describe('what came back of a call', () => {
     expect(upstream.runs).toEqual([]);
   });
 
+  it('is notSent where no secure connection stands: not a byte of the call has left [EXEC-11]', async () => {
+    const server = servers.get(httpServerEntry(upstream.url.replace('http:', 'https:')));
+    const answer = await server.callTool({ name: 'delete_rows', arguments: { id: 7 }, timeoutMs: 5_000 });
+    expect(answer.kind).toBe('notSent');
+    expect(upstream.received).toEqual([]);
+  });
+
   it('is ambiguous for invalid parameters of a tool with an output schema: some servers check it after the run', async () => {
     await servers.get(httpServerEntry(upstream.url)).listTools();
     upstream.behave('find_migration', { kind: 'error', code: -32602 });
