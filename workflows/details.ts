@@ -14,8 +14,16 @@ export function detailsOf(turn: Turn): string {
     const word = state.status === 'ended' ? state.end.outcome : state.status;
     return `- ${showMarkdown(`${proposed.id}: ${proposed.server} / ${proposed.tool}`)} **${word}**`;
   });
-  const text = [...head, '', '**Calls**', '', ...calls].join('\n');
-  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}\n\n… the rest is on the card: holdpoint show`;
+  return fitting([...head, '', '**Calls**', '', ...calls]).join('\n');
+}
+
+/** Whole lines only: one that is cut inside a code span would let its text out. */
+function fitting(lines: readonly string[]): readonly string[] {
+  let left = LONGEST;
+  const kept = lines.filter((line) => (left -= line.length) >= 0);
+  return kept.length === lines.length
+    ? lines
+    : [...kept, '', '**Not everything fits here: `holdpoint show` has it all.**'];
 }
 
 function requestLines(request: ApprovalRequest): readonly string[] {

@@ -1,0 +1,40 @@
+import { open } from '../../core/call';
+import { detailsOf } from '../../workflows/details';
+import { newTurn, take } from '../../workflows/turn-state';
+
+const schedule = { escalate: [], deadline: { afterMs: 60_000, then: 'expire', remindEveryMs: null } } as const;
+
+function detailsWith(sql: string): string {
+  const call = { id: 'c1', server: 'orders-db', tool: 'apply_migration', arguments: { sql } };
+  const requester = { subject: 'u1', agent: 'bot', chain: [] };
+  const turn = newTurn('w1', { v: 1, turnId: 't1', requester, calls: [call] });
+  const life = open({ revision: 1, digest: 'd1', schedule }, 0);
+  const material = [{ name: 'statement', as: 'sql', from: 'arguments', at: '/sql', found: true, value: sql }];
+  const request = {
+    shortId: 'AAAABBBB',
+    ...life,
+    deadlineAtMs: 60_000,
+    requester,
+    server: 'orders-db',
+    tool: 'apply_migration',
+    material,
+    ask: { ...schedule, steps: [] },
+  };
+  take(turn, turn.calls[0]!, { status: 'pending', request: request as never, level: 0, dueAtMs: 60_000 });
+  return detailsOf(turn);
+}
+
+test('the details name the request, its deadline and its material facts [SCREEN-2]', () => {
+  const details = detailsWith('ADD COLUMN note');
+  expect(details).toContain('**AAAABBBB** waits for approval');
+  expect(details).toContain('until 1970-01-01T00:01:00.000Z, then it expires, not executed');
+  expect(details).toContain('`"ADD COLUMN note"`');
+});
+
+test('a text that does not fit is left out whole, never cut inside its code span [SCREEN-6]', () => {
+  const details = detailsWith(`${'x'.repeat(20_000)} [click](http://evil.example)`);
+  expect(details).not.toContain('xxx');
+  expect(details).not.toContain('evil.example');
+  expect(details).toContain('holdpoint show');
+  expect(details.length).toBeLessThan(20_000);
+});
