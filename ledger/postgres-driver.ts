@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   AbortedTransactionError,
   CompiledQuery,
@@ -15,6 +16,8 @@ import { CheckedPostgresCompiler } from './checked-compilers';
 import { LedgerError } from './ledger-error';
 import { postgresFailure } from './postgres-failure';
 import type { Database } from './schema';
+
+const GOODBYE_MS = 5_000;
 
 /** The server's clock, in epoch milliseconds. */
 const CLOCK = 'select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now_ms';
@@ -97,11 +100,13 @@ export class PostgresDriver implements Driver {
   }
 
   async rollbackTransaction(connection: PostgresConnection): Promise<void> {
-    await connection.command('rollback');
+    // The server rolls back what it loses the connection of; waiting for its answer would be waiting twice.
+    if (!connection.isLost) await connection.command('rollback');
   }
 
-  destroy(): Promise<void> {
-    return this.#pool.end();
+  /** A server that does not answer cannot keep this process from its end. */
+  async destroy(): Promise<void> {
+    await Promise.race([this.#pool.end(), delay(GOODBYE_MS, undefined, { ref: false })]);
   }
 }
 
@@ -109,7 +114,7 @@ class PostgresConnection implements DatabaseConnection {
   readonly #client: Client;
   readonly #ledger: string;
   /** An answer that comes late would be taken for the next one's: such a connection is never used again. */
-  #lost = false;
+  isLost = false;
 
   constructor(client: Client, ledger: string) {
     this.#client = client;
@@ -131,7 +136,7 @@ class PostgresConnection implements DatabaseConnection {
   }
 
   release(): void {
-    this.#client.release(this.#lost);
+    this.#client.release(this.isLost);
   }
 
   async #query<R extends object>(text: string, values: readonly unknown[]): Promise<ClientResult<R>> {
@@ -143,7 +148,7 @@ class PostgresConnection implements DatabaseConnection {
       return last;
     } catch (error) {
       const failure = postgresFailure(error, this.#ledger);
-      if (failure instanceof LedgerError && failure.code === 'LEDGER_UNREACHABLE') this.#lost = true;
+      if (failure instanceof LedgerError && failure.code === 'LEDGER_UNREACHABLE') this.isLost = true;
       throw failure;
     }
   }

@@ -1,0 +1,36 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '../../ledger/open-store';
+import { recordedLog } from '../support/recorded-log';
+import { freshPlace, STORE_KINDS } from '../support/stores';
+
+describe('openStore', () => {
+  it.each(STORE_KINDS)('opens a %s ledger by its URL', async (kind) => {
+    const { url, remove } = await freshPlace(kind);
+    const store = await openStore(url, recordedLog());
+    expect(store.kind).toBe(kind);
+    await store.close();
+    await remove();
+  });
+
+  it('takes a path with a blank and an umlaut', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdpoint ä-'));
+    const store = await openStore(`file:${encodeURI(folder)}/ledger.db`, recordedLog());
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it.each([
+    ['', 'a text that is not a URL'],
+    ['/var/lib/holdpoint/ledger.db', 'a text that is not a URL'],
+    ['mysql://user:secret@host/db', 'another mysql: URL'],
+    ['file:ledger.db', 'another file: URL'],
+    ['file://host/ledger.db', 'another file: URL'],
+  ])('refuses %j and prints no password', async (url, received) => {
+    await expect(openStore(url, recordedLog())).rejects.toMatchObject({
+      code: 'LEDGER_URL',
+      message: `The ledger is named by file:/absolute/path/ledger.db or postgres://user@host/database, not by ${received}. Nothing was opened; correct it.`,
+    });
+  });
+});
