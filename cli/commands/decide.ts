@@ -1,0 +1,143 @@
+import { randomUUID } from 'node:crypto';
+import { InvalidArgumentError, type Command } from 'commander';
+import type { Decision, Verdict, VerdictCode } from '../../client';
+import type { ApprovalRequest } from '../../core/request';
+import { revisionsOf } from '../../ledger/queries';
+import { describeCommand, withAs, withJson, withState, type Cli } from '../command';
+import type { ExitName } from '../exit-codes';
+import { CliFailure } from '../failure';
+import { oneOperation } from '../find';
+import type { Io } from '../io';
+import { paintFor } from '../paint';
+import { findPlace, withLedger, type Place, type PlaceOptions } from '../place';
+import { withProgress } from '../progress';
+import { actorOf, signed, type ReviewerOptions } from '../reviewer';
+import { withTemporal } from '../temporal';
+import { jsonLine, safe } from '../text';
+
+interface Options extends PlaceOptions, ReviewerOptions {
+  readonly reason?: string;
+  readonly minutes?: number;
+  readonly json?: boolean;
+}
+
+const WORDS = {
+  allow: {
+    summary: 'Allow one approval request, as it was shown: another revision or content is refused as stale.',
+    examples: ['holdpoint allow 7KQ2M4XB', 'holdpoint allow 7KQ2M4XB --minutes 15 --as dana --key dana.pem'],
+  },
+  deny: {
+    summary: 'Deny one approval request. It closes this request only; the reason goes to the model.',
+    examples: ['holdpoint deny 7KQ2M4XB --reason "use the staging copy"'],
+  },
+} as const;
+
+export function addDecide(program: Command, { io, end }: Cli): void {
+  for (const answer of ['allow', 'deny'] as const) {
+    const command = describeCommand(withJson(withState(withAs(program.command(answer)))), {
+      ...WORDS[answer],
+      exits: ['notFound', 'unreachable', 'notYet'],
+    });
+    if (answer === 'allow') command.option('--minutes <n>', 'a shorter window than the rule gives', minutesOf);
+    command
+      .argument('<id>', 'short id, operation id, or the beginning of one')
+      .option('--reason <text>', 'why; kept on record')
+      .option(
+        '--key <file>',
+        "your private key, to sign the decision (default: HOLDPOINT_REVIEWER_KEY_FILE, or the dev reviewer's)",
+      )
+      .action((id: string, options: Options) => end(decide(io, { id, answer, options })));
+  }
+}
+
+function minutesOf(text: string): number {
+  const minutes = Number(text);
+  if (!Number.isInteger(minutes) || minutes < 1)
+    throw new InvalidArgumentError('It is a whole number of minutes, 1 or more.');
+  return minutes;
+}
+
+interface Deciding {
+  readonly id: string;
+  readonly answer: Decision['answer'];
+  readonly options: Options;
+}
+
+async function decide(io: Io, { id, answer, options }: Deciding): Promise<ExitName> {
+  const place = await findPlace(io, options);
+  const request = await meantRequest(place, id);
+  const decision = await signed(io, place, {
+    options,
+    decision: decisionOn(request, { answer, options, reviewer: actorOf(io, place, options) }),
+  });
+  const verdict = await withTemporal(io, place, (holdpoint) =>
+    withProgress(io, 'sending the decision to its turn', holdpoint.decide(request.workflowId, decision)),
+  );
+  if (options.json === true) io.stdout.write(`${jsonLine(verdict)}\n`);
+  else io.stdout.write(`${verdictText(io, { request, decision, verdict })}\n`);
+  return EXITS[verdict.code];
+}
+
+/** The revision that the id names; an operation id means its latest one. A closed one is sent too: that is on record then. */
+async function meantRequest(place: Place, id: string): Promise<ApprovalRequest> {
+  return withLedger(place, async ({ store }) => {
+    const { operationId, revision } = await oneOperation(store, id);
+    const revisions = await revisionsOf(store.db, operationId);
+    const meant = revisions.find(({ request }) => request.revision === revision) ?? revisions.at(-1);
+    if (meant !== undefined) return meant.request;
+    throw new CliFailure('refused', `${operationId} needed no approval: no rule asked, so there is nothing to decide.`);
+  });
+}
+
+function decisionOn(
+  request: ApprovalRequest,
+  { answer, options, reviewer }: Omit<Deciding, 'id'> & { reviewer: string },
+): Decision {
+  const { reason, minutes } = options;
+  return {
+    v: 1,
+    decisionId: randomUUID(),
+    operationId: request.operationId,
+    revision: request.revision,
+    digest: request.bindingDigest,
+    answer,
+    reviewer,
+    channel: 'cli',
+    ...(reason !== undefined && { reason }),
+    ...(minutes !== undefined && { minutes }),
+  };
+}
+
+const EXITS: Readonly<Record<VerdictCode, ExitName>> = {
+  accepted: 'ok',
+  alreadyDecided: 'ok',
+  conflict: 'refused',
+  late: 'refused',
+  stale: 'refused',
+  notAReviewer: 'refused',
+  selfApproval: 'refused',
+  badSignature: 'refused',
+  cannotWiden: 'refused',
+  unknownRequest: 'notFound',
+  malformed: 'refused',
+  tooLarge: 'refused',
+  limit: 'refused',
+  notRecorded: 'notYet',
+};
+
+interface Answered {
+  readonly request: ApprovalRequest;
+  readonly decision: Decision;
+  readonly verdict: Verdict;
+}
+
+function verdictText({ stdout }: Io, { request, decision, verdict }: Answered): string {
+  const paint = paintFor(stdout);
+  const what = `${request.shortId} ${safe(request.server)} / ${safe(request.tool)} for ${safe(request.requester.subject)}`;
+  const detail = safe(verdict.detail);
+  if (EXITS[verdict.code] !== 'ok')
+    return `${paint.red(`this ${decision.answer} does not count [${verdict.code}]`)}  ${what}: ${detail}`;
+  const counted = verdict.counted === null ? '' : ` (${verdict.counted.allows} of ${verdict.counted.needed})`;
+  const sign = decision.signature === undefined ? paint.red('UNVERIFIED: not signed') : 'signed';
+  return `${paint.green(decision.answer === 'allow' ? 'allow' : 'deny')} ${what}: ${detail}${counted}\nrecorded as ${safe(decision.reviewer)}, ${sign}`;
+}

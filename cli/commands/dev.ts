@@ -1,0 +1,157 @@
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Child } from '../../worker/child-process';
+import { describeCommand, type Cli } from '../command';
+import { readDevFile, removeDevFile } from '../dev/dev-file';
+import { devText } from '../dev/dev-text';
+import { startStack, type Stack } from '../dev/stack';
+import { lockStateFolder } from '../dev/state-lock';
+import { makeStateFolder } from '../dev/state-folder';
+import type { ExitName } from '../exit-codes';
+import { CliFailure } from '../failure';
+import type { Io } from '../io';
+import { paintFor } from '../paint';
+import { findPlace, STATE_DIR, withLedger } from '../place';
+import { safe, safeBlock } from '../text';
+
+interface Options {
+  readonly state?: string;
+  readonly example?: boolean;
+}
+
+const POLICY_POLL_MS = 500;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+export function addDev(program: Command, { io, end }: Cli): void {
+  describeCommand(program.command('dev'), {
+    summary:
+      'Run everything here: Temporal with its UI, a worker and, unless a policy of your own is active, an example tool server.',
+    examples: ['holdpoint dev', 'holdpoint dev --no-example --state ~/holdpoint'],
+    exits: ['unreachable'],
+  })
+    .option('--state <dir>', `where everything is kept (default: ${STATE_DIR} here)`)
+    .option('--example', 'run the example tool server, whatever policy is active')
+    .option('--no-example', 'do not run it')
+    .action((options: Options) => end(dev(io, options)));
+}
+
+async function dev(io: Io, options: Options): Promise<ExitName> {
+  const stateDir = resolve(io.cwd, options.state ?? STATE_DIR);
+  await makeStateFolder(stateDir);
+  const lock = await lockStateFolder(stateDir);
+  if (lock === null) throw await alreadyRunning(stateDir);
+  try {
+    return await run(io, stateDir, options.example ?? null);
+  } finally {
+    lock.release();
+  }
+}
+
+async function alreadyRunning(stateDir: string): Promise<CliFailure> {
+  const other = await readDevFile(stateDir);
+  const who = other === null ? 'it is just starting' : `process ${other.pid}, Temporal UI ${other.temporal.uiUrl}`;
+  return new CliFailure(
+    'refused',
+    `"holdpoint dev" runs in ${safe(stateDir)} already: ${safe(who)}. Nothing was started.`,
+    'Use that one, stop it, or choose another folder with --state DIR.',
+  );
+}
+
+async function run(io: Io, stateDir: string, example: boolean | null): Promise<ExitName> {
+  const stopping = stopSignal();
+  const onProgress = (step: string): void => {
+    io.stderr.write(`… ${step}\n`);
+  };
+  const started = await Promise.race([startStack({ stateDir, example, onProgress }), stopping]);
+  if (started === 'stop') {
+    await removeDevFile(stateDir);
+    // What has been started so far cannot outlive this process.
+    process.exit(130);
+  }
+  try {
+    return await Promise.race([supervise(io, { stack: started, stateDir }), stopping.then(() => 'ok' as const)]);
+  } finally {
+    io.stderr.write('… stopping\n');
+    await started.stop();
+  }
+}
+
+/** Settles at the first Ctrl-C or SIGTERM; the second one does not wait for an orderly end. */
+function stopSignal(): Promise<'stop'> {
+  return new Promise((resolvePromise) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) {
+      process.once(name, () => {
+        process.once(name, () => process.exit(130));
+        resolvePromise('stop');
+      });
+    }
+  });
+}
+
+interface Running {
+  readonly stack: Stack;
+  readonly stateDir: string;
+}
+
+/** Keeps the stack whole until it cannot: a worker that ends is started again, without Temporal there is nothing to do. */
+async function supervise(io: Io, { stack, stateDir }: Running): Promise<ExitName> {
+  const { temporal, example } = stack;
+  const lost = Promise.race([
+    temporal.exited.then(() => 'The Temporal server has ended: see temporal.log'),
+    ...(example === null ? [] : [example.exited.then(() => 'The example server has ended: see example.log')]),
+  ]);
+  const text = devText({ dev: stack.dev, stateDir, cwd: io.cwd, paint: paintFor(io.stdout) });
+  if (stack.policy === 'none') {
+    io.stdout.write(`${text}\n`);
+    await waitForPolicy(io, stateDir);
+    await keepWorker(io, stack, { lost, onReady: () => io.stdout.write('The worker is up.\n') });
+  } else {
+    io.stderr.write('… starting the worker\n');
+    await keepWorker(io, stack, { lost, onReady: () => io.stdout.write(`${text}\n`) });
+  }
+  throw new CliFailure(
+    'unreachable',
+    `${await lost} in ${safe(stateDir)}.`,
+    'Start "holdpoint dev" again; nothing that was recorded is lost.',
+  );
+}
+
+async function waitForPolicy(io: Io, stateDir: string): Promise<void> {
+  io.stderr.write(
+    '\nNo policy is active, so no worker runs. In another terminal: holdpoint init, then holdpoint policy apply policy.yaml\n',
+  );
+  const place = await findPlace({ env: {}, cwd: io.cwd }, { state: stateDir });
+  while ((await withLedger(place, (ledger) => ledger.activePolicy())) === null) await delay(POLICY_POLL_MS);
+}
+
+interface Keeping {
+  /** Settles when the worker has nothing to work with any more. */
+  readonly lost: Promise<string>;
+  readonly onReady: () => void;
+}
+
+async function keepWorker(io: Io, stack: Stack, { lost, onReady }: Keeping): Promise<void> {
+  let announced = false;
+  let lastSaid = '';
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    const worker = await stack.startWorker().catch((error: unknown) => error);
+    if (isChild(worker)) {
+      pauseMs = FIRST_PAUSE_MS;
+      if (!announced) onReady();
+      announced = true;
+      if ((await Promise.race([lost, worker.exited.then(() => null)])) !== null) return;
+      io.stderr.write(`The worker has ended:\n${safeBlock(worker.recentOutput())}\n`);
+    } else {
+      const message = worker instanceof Error ? worker.message : String(worker);
+      if (message !== lastSaid) io.stderr.write(`${safeBlock(message)}\n… it is tried again until it starts\n`);
+      lastSaid = message;
+    }
+    if ((await Promise.race([lost, delay(pauseMs, null)])) !== null) return;
+  }
+}
+
+function isChild(value: unknown): value is Child {
+  return typeof value === 'object' && value !== null && 'exited' in value;
+}

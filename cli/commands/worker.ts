@@ -1,0 +1,59 @@
+import type { Command } from 'commander';
+import pino, { type Logger } from 'pino';
+import { startWorkerProcess, type WorkerProcess } from '../../worker/run-worker-process';
+import { installTemporalRuntime } from '../../worker/temporal-runtime';
+import { readWorkerSettings } from '../../worker/worker-settings';
+import { TASK_QUEUE } from '../../workflows/messages';
+import { describeCommand, type Cli } from '../command';
+import type { ExitName } from '../exit-codes';
+import { CliFailure } from '../failure';
+import type { Io } from '../io';
+
+export function addWorker(program: Command, { io, end }: Cli): void {
+  describeCommand(program.command('worker'), {
+    summary: 'Run one worker process, told by its environment alone (docs/cli.md lists it). SIGTERM ends it in order.',
+    examples: [
+      'HOLDPOINT_LEDGER_URL=postgres://… HOLDPOINT_PERMIT_KEY_FILE=permit.pem TEMPORAL_ADDRESS=temporal:7233 holdpoint worker',
+    ],
+    exits: ['unreachable'],
+  }).action(() => end(worker(io)));
+}
+
+async function worker({ env }: Io): Promise<ExitName> {
+  const read = await readWorkerSettings(env, TASK_QUEUE);
+  if (!read.ok) {
+    throw new CliFailure(
+      'refused',
+      `The worker cannot start:\n${read.problems.map((problem) => `  ${problem}`).join('\n')}`,
+      'Correct its environment; docs/cli.md lists it.',
+    );
+  }
+  const log = pino({ level: env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
+  installTemporalRuntime(log);
+  const started = await startWorkerProcess({ settings: read.settings, env, log });
+  if (!started.ok) {
+    const exit = started.code === 'NO_POLICY' || started.code === 'PERMIT_KEY' ? 'refused' : 'unreachable';
+    throw new CliFailure(exit, `The worker cannot start: ${started.detail} [${started.code}]`);
+  }
+  const { healthUrl, policyVersion } = started.process;
+  log.info({ healthUrl, policyVersion, namespace: read.settings.temporal.namespace }, 'worker.ready');
+  return untilEnd(started.process, log);
+}
+
+/** Until a signal asks for the end, or the worker ends by itself. A second signal does not wait for running tools. */
+async function untilEnd(running: WorkerProcess, log: Logger): Promise<ExitName> {
+  const signalled = new Promise<'signal'>((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(name, () => {
+        log.info({ signal: name }, 'worker.stopping');
+        process.once(name, () => process.exit(1));
+        resolve('signal');
+      });
+    }
+  });
+  const outcome = await Promise.race([signalled, running.ended.then(() => 'ended' as const)]).finally(() =>
+    running.stop(),
+  );
+  log.info({}, 'worker.stopped');
+  return outcome === 'signal' ? 'ok' : 'unreachable';
+}

@@ -1,0 +1,38 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { parseStrictJson } from '../../core/json';
+import { freePort } from '../../worker/free-port';
+
+const ports = z.strictObject({ temporal: z.int(), ui: z.int(), health: z.int(), example: z.int() });
+
+/** The ports of a state folder. They are kept over restarts: the example's address is part of what was approved. */
+export type Ports = Readonly<z.infer<typeof ports>>;
+
+const PREFERRED: Ports = { temporal: 7233, ui: 8233, health: 9464, example: 4100 };
+
+/** The ports of the last start, or the usual ones; another one for each that is taken. */
+export async function choosePorts(stateDir: string): Promise<Ports> {
+  const wanted = (await readPorts(stateDir)) ?? PREFERRED;
+  return {
+    temporal: await freePort(wanted.temporal),
+    ui: await freePort(wanted.ui),
+    health: await freePort(wanted.health),
+    example: await freePort(wanted.example),
+  };
+}
+
+async function readPorts(stateDir: string): Promise<Ports | null> {
+  const text = await readFile(fileOf(stateDir), 'utf8').catch(() => null);
+  const json = text === null ? null : parseStrictJson(text);
+  const parsed = ports.safeParse(json?.ok === true ? json.value : null);
+  return parsed.success ? parsed.data : null;
+}
+
+export async function keepPorts(stateDir: string, chosen: Ports): Promise<void> {
+  await writeFile(fileOf(stateDir), `${JSON.stringify(chosen)}\n`);
+}
+
+function fileOf(stateDir: string): string {
+  return join(stateDir, 'ports.json');
+}

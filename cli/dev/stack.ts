@@ -1,0 +1,142 @@
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import pino from 'pino';
+import { createLedger } from '../../ledger/ledger';
+import { openStore } from '../../ledger/open-store';
+import type { Child } from '../../worker/child-process';
+import { findTemporalBinary } from '../../worker/temporal-binary';
+import { startTemporalServer, type TemporalServer } from '../../worker/temporal-server';
+import { TASK_QUEUE } from '../../workflows/messages';
+import { CliFailure } from '../failure';
+import { LEDGER_FILE } from '../place';
+import { binaryDir } from './binary-dir';
+import { removeDevFile, writeDevFile, type DevFile } from './dev-file';
+import {
+  activeKind,
+  applyExamplePolicy,
+  EXAMPLE_AGENT,
+  EXAMPLE_REVIEWER,
+  exampleDatabase,
+  examplePolicy,
+  startExample,
+} from './example';
+import { logFile } from './log-file';
+import { choosePorts, keepPorts, type Ports } from './ports';
+import { ensurePermitKey, ensureReviewer, localUserName } from './state-folder';
+import { startWorkerChild } from './worker-child';
+
+export interface StackOptions {
+  /** Made already, and held by this process. */
+  readonly stateDir: string;
+  /** Null: unless somebody's own policy is active. */
+  readonly example: boolean | null;
+  /** Told before each step that may take more than a second. */
+  readonly onProgress: (step: string) => void;
+}
+
+/** What `holdpoint dev` keeps running. Every process in it ends with this one, however that ends. */
+export interface Stack {
+  readonly dev: DevFile;
+  readonly temporal: TemporalServer;
+  readonly example: Child | null;
+  readonly policy: 'example' | 'own' | 'none';
+  /** Starts a worker; there may be one at a time. */
+  startWorker(): Promise<Child>;
+  /** Stops in order: worker, example, Temporal. Safe to call twice. */
+  stop(): Promise<void>;
+}
+
+const NAMESPACE = 'default';
+const WORKER_GRACE_MS = 10_000;
+
+/** Starts everything but the worker, which needs an active policy. What was started is stopped where a step fails. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const stops: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (const each of stops.splice(0).reverse()) await each();
+  };
+  try {
+    return await start(options, { stops, stop });
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Stopping {
+  readonly stops: (() => Promise<unknown>)[];
+  readonly stop: () => Promise<void>;
+}
+
+async function start(options: StackOptions, { stops, stop }: Stopping): Promise<Stack> {
+  const { stateDir, onProgress } = options;
+  const ports = await choosePorts(stateDir);
+  const temporal = await startTemporal(options, ports);
+  stops.push(() => temporal.stop());
+  const ledgerUrl = pathToFileURL(join(stateDir, LEDGER_FILE)).href;
+  const permitKeyFile = await ensurePermitKey(stateDir);
+  const withExample = options.example ?? (await policyOf(ledgerUrl)) !== 'own';
+  const reviewer = await ensureReviewer(stateDir, withExample ? EXAMPLE_REVIEWER : localUserName());
+  const urls = urlsOf(ports);
+  if (withExample) onProgress('starting the example server');
+  const example = withExample ? await startExample(stateDir, { port: ports.example, jwksUrl: urls.jwks }) : null;
+  if (example !== null) stops.push(() => example.stop());
+  const policy = await policyOf(ledgerUrl, withExample ? await examplePolicy(urls.example, reviewer) : null);
+  await keepPorts(stateDir, ports);
+  const dev: DevFile = {
+    v: 1,
+    pid: process.pid,
+    startedAtMs: Date.now(),
+    temporal: { address: temporal.address, namespace: NAMESPACE, uiUrl: temporal.uiUrl ?? '' },
+    taskQueue: TASK_QUEUE,
+    ledgerUrl,
+    healthUrl: urls.health,
+    permitKeyFile,
+    agent: withExample ? EXAMPLE_AGENT : DEVELOPER,
+    reviewer: { name: reviewer.name, keyFile: reviewer.keyFile },
+    example: withExample ? { url: urls.example, database: exampleDatabase(stateDir) } : null,
+  };
+  await writeDevFile(stateDir, dev);
+  stops.unshift(() => removeDevFile(stateDir));
+  const startWorker = () =>
+    startWorkerChild({ stateDir, dev, healthPort: ports.health }, (worker) =>
+      stops.push(() => worker.stop(WORKER_GRACE_MS)),
+    );
+  return { dev, temporal, example, policy, stop, startWorker };
+}
+
+/** Who asks where there is no example: not the reviewer, since nobody may allow what is theirs. */
+const DEVELOPER = { subject: 'user:developer', agent: 'cli' } as const;
+
+function urlsOf({ health, example }: Ports) {
+  const base = `http://127.0.0.1:${health}`;
+  return { health: base, jwks: `${base}/.well-known/jwks.json`, example: `http://127.0.0.1:${example}/mcp` };
+}
+
+async function startTemporal({ stateDir, onProgress }: StackOptions, ports: Ports): Promise<TemporalServer> {
+  const binary = await findTemporalBinary({ stateDir: await binaryDir(stateDir), env: process.env, onProgress });
+  if (!binary.ok) throw new CliFailure('unreachable', `${binary.detail} [${binary.code}]`);
+  onProgress('starting Temporal');
+  const started = await startTemporalServer({
+    binary: binary.path,
+    namespace: NAMESPACE,
+    port: ports.temporal,
+    uiPort: ports.ui,
+    dbFilename: join(stateDir, 'temporal.db'),
+    log: logFile(join(stateDir, 'temporal.log')),
+  });
+  if (started.ok) return started.server;
+  throw new CliFailure('unreachable', `${started.detail} [${started.code}]`);
+}
+
+/** Applies the example's policy where one is given, then tells whose is active. */
+async function policyOf(ledgerUrl: string, examplePolicyText: string | null = null): Promise<Stack['policy']> {
+  const store = await openStore(ledgerUrl, pino({ level: 'silent' }));
+  try {
+    const ledger = createLedger(store, { defaultTrust: 'namespace' });
+    if (examplePolicyText !== null) await applyExamplePolicy(ledger, examplePolicyText);
+    return await activeKind(ledger);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,57 @@
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { userInfo } from 'node:os';
+import { generatePermitKey, savePermitKey } from '../../activities/permit-key';
+import { generateReviewerKey, publicKeyOf } from '../../client';
+import { CliFailure } from '../failure';
+import { PERMIT_KEY_FILE } from '../public-keys';
+import { safe } from '../text';
+
+/** Makes a state folder that only its owner can read, and that no repository takes in. Safe to call again. */
+export async function makeStateFolder(stateDir: string): Promise<void> {
+  try {
+    await mkdir(join(stateDir, 'keys'), { recursive: true, mode: 0o700 });
+    await chmod(stateDir, 0o700);
+    await writeFile(join(stateDir, '.gitignore'), '*\n');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new CliFailure(
+      'unreachable',
+      `The state folder ${safe(stateDir)} cannot be written to: ${safe(why)}. Nothing was started.`,
+      'Give this user write access to it, or choose another with --state DIR.',
+    );
+  }
+}
+
+/** The worker's key in the state folder; made at the first start and kept, so that old permits and checkpoints verify. */
+export async function ensurePermitKey(stateDir: string): Promise<string> {
+  const file = join(stateDir, PERMIT_KEY_FILE);
+  await savePermitKey(file, await generatePermitKey()).catch(ignoreExisting);
+  return file;
+}
+
+export interface LocalReviewer {
+  readonly name: string;
+  readonly keyFile: string;
+  /** For `people` in the policy. */
+  readonly publicKey: string;
+}
+
+/** A reviewer whose key is in the state folder; made at the first use. */
+export async function ensureReviewer(stateDir: string, name: string): Promise<LocalReviewer> {
+  const keyFile = join(stateDir, 'keys', `${name}.pem`);
+  await writeFile(keyFile, generateReviewerKey().privateKey, { mode: 0o600, flag: 'wx' }).catch(ignoreExisting);
+  return { name, keyFile, publicKey: publicKeyOf(await readFile(keyFile, 'utf8')) };
+}
+
+/** The name of a person for a policy, made from the user's own; a name may not hold everything that a user name may. */
+export function localUserName(): string {
+  const name = userInfo()
+    .username.toLowerCase()
+    .replace(/[^a-z0-9_-]/g, '-');
+  return /^[a-z]/.test(name) ? name : `user-${name}`;
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+}

@@ -1,0 +1,23 @@
+import { join } from 'node:path';
+import { sqliteEngine } from '../../ledger/sqlite-engine';
+
+/**
+ * Holds a state folder for this process: a lock of the operating system, which ends with the process however that ends.
+ * Null: another process has it.
+ */
+export async function lockStateFolder(stateDir: string): Promise<{ release(): void } | null> {
+  const { open } = await sqliteEngine();
+  const database = open(join(stateDir, 'lock'));
+  try {
+    database.exec('begin exclusive');
+  } catch (error) {
+    database.close();
+    if (error instanceof Error && /locked|busy/i.test(error.message)) return null;
+    throw error;
+  }
+  return {
+    release: () => {
+      database.close();
+    },
+  };
+}

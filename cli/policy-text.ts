@@ -1,0 +1,86 @@
+import { describeStep } from '../core/judge-decision';
+import type { Policy, Rule, RuleScope } from '../core/policy';
+import type { PolicyProblem } from '../core/policy-fault';
+import { eligibleReviewers } from '../core/reviewers';
+import { unreachable } from '../core/unreachable';
+import type { Paint } from './paint';
+import { BIND_TEXT, conditionsText, count, duration, safe, validityText } from './text';
+
+/** `file:line:column: message`, as compilers write it, so that editors jump there; the hint on its own line. */
+export function problemText({ file, line, column, message, hint }: PolicyProblem): string {
+  const place = `${safe(file)}:${line}:${column}: ${safe(message)}`;
+  return hint === null ? place : `${place}\n    ${safe(hint)}`;
+}
+
+/** What a policy says, in words: who is asked for what, and what an allow permits. */
+export function policyText(policy: Policy): string {
+  const parts = [
+    count(Object.keys(policy.servers).length, 'server'),
+    count(Object.keys(policy.people).length, 'person').replace('persons', 'people'),
+    count(policy.access.length, 'access entry').replace('entrys', 'entries'),
+    count(policy.rules.length, 'rule'),
+  ];
+  const trust = policy.trust === null ? '' : `; trust: ${policy.trust}`;
+  const rules = policy.rules.map((rule) => ruleText(rule, policy));
+  return [
+    `${parts.join(', ')}${trust}`,
+    ...rules,
+    'Any other call runs unasked where access lets it, and is refused where access does not.',
+  ].join('\n');
+}
+
+function ruleText(rule: Rule, policy: Policy): string {
+  const when = conditionsText(rule.when);
+  const people = eligibleReviewers(policy, rule.approvers).map(safe).join(', ');
+  const step = safe(describeStep({ kind: 'rule', approvers: rule.approvers, selfApproval: rule.selfApproval }));
+  const bind = rule.validity.kind === 'once' ? '' : ` ${BIND_TEXT[rule.bind]}`;
+  const escalates = rule.escalate.map(
+    ({ afterMs, to }) => `; after ${duration(afterMs)} also ${[...to.groups, ...to.people].map(safe).join(', ')}`,
+  );
+  const end =
+    rule.deadline.then === 'expire'
+      ? `expires after ${duration(rule.deadline.afterMs)}`
+      : `waits, with reminders from ${duration(rule.deadline.afterMs)} on`;
+  const marks = [...(rule.emergency ? ['EMERGENCY'] : []), ...(rule.selfApproval ? ['SELF-APPROVAL ALLOWED'] : [])];
+  return [
+    `  rule ${safe(rule.id)}: ${safe(rule.server)} / ${scopeText(rule.scope)}${when === '' ? '' : `, when ${when}`}${marks.length === 0 ? '' : `  [${marks.join(', ')}]`}`,
+    `      asks ${step} (${people})${escalates.join('')}; ${end}`,
+    `      an allow permits ${validityText(rule.validity)}${bind}`,
+  ].join('\n');
+}
+
+function scopeText(scope: RuleScope): string {
+  switch (scope.kind) {
+    case 'tools':
+      return scope.tools.map(safe).join(', ');
+    case 'destructive':
+      return 'every destructive tool';
+    case 'all':
+      return 'every tool';
+    default:
+      return unreachable(scope);
+  }
+}
+
+/** What becomes of each rule when `next` takes the place of `before`; no line for a rule that stays as it is. */
+export function ruleChanges(before: Policy | null, next: Policy, paint: Paint): readonly string[] {
+  const old = new Map((before?.rules ?? []).map((rule) => [rule.id, rule]));
+  const now = new Map(next.rules.map((rule) => [rule.id, rule]));
+  return [
+    ...next.rules.filter(({ id }) => !old.has(id)).map(({ id }) => paint.green(`  + rule ${safe(id)}`)),
+    ...[...old.keys()].filter((id) => !now.has(id)).map((id) => paint.red(`  - rule ${safe(id)}`)),
+    ...next.rules.flatMap((rule) => {
+      const was = old.get(rule.id);
+      if (was === undefined || was.version === rule.version) return [];
+      return [paint.yellow(`  ~ rule ${safe(rule.id)}: ${changedParts(was, rule)}`)];
+    }),
+  ];
+}
+
+function changedParts(was: Rule, rule: Rule): string {
+  const before = new Map(Object.entries(was));
+  const parts = Object.entries(rule)
+    .filter(([name, value]) => name !== 'version' && JSON.stringify(before.get(name)) !== JSON.stringify(value))
+    .map(([name]) => name);
+  return parts.length === 0 ? 'the server, access or people that it uses changed' : `${parts.join(', ')} changed`;
+}

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { z } from 'zod';
+import type { TurnStart } from '../client';
+import { parseStrictJson } from '../core/json';
+import { CliFailure } from './failure';
+import type { Io } from './io';
+import type { Place } from './place';
+import { safe } from './text';
+
+/** 50 calls of 256 KiB, and more than Temporal takes in any case. */
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** The frame of the file; what is inside a call is the client's to judge. */
+const turnFile = z.strictObject({
+  id: z.string().exactOptional(),
+  requester: z
+    .strictObject({ subject: z.string(), agent: z.string(), chain: z.array(z.string()).exactOptional() })
+    .exactOptional(),
+  calls: z.array(
+    z.strictObject({
+      id: z.string(),
+      server: z.string(),
+      tool: z.string(),
+      arguments: z.unknown(),
+      confirm: z.boolean().exactOptional(),
+      note: z.string().exactOptional(),
+    }),
+  ),
+});
+
+/** Reads a turn from a file, or from stdin where the file is `-`. A missing id is made up; a missing requester is dev's agent. */
+export async function readTurn(io: Io, place: Place, file: string): Promise<TurnStart> {
+  const text = file === '-' ? await readAll(io.stdin) : await readFile(resolve(io.cwd, file), 'utf8').catch(() => null);
+  if (text === null)
+    throw new CliFailure(
+      'notFound',
+      `The turn file ${safe(file)} cannot be read. Nothing was started.`,
+      'Correct the path, or give - for stdin.',
+    );
+  const json = parseStrictJson(text, { maxBytes: MOST_BYTES });
+  if (!json.ok) throw unusable(file, `${json.detail} (character ${json.offset})`);
+  const parsed = turnFile.safeParse(json.value);
+  if (!parsed.success) {
+    const issues = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the turn'}: ${issue.message}`);
+    throw unusable(file, issues.join('; '));
+  }
+  const requester = parsed.data.requester ?? (place.kind === 'dev' ? place.dev?.agent : undefined);
+  if (requester === undefined)
+    throw unusable(file, 'requester: it is missing; write { "subject": "user:…", "agent": "…" }');
+  return { id: parsed.data.id ?? randomUUID(), requester, calls: parsed.data.calls };
+}
+
+function unusable(file: string, detail: string): CliFailure {
+  return new CliFailure(
+    'refused',
+    `${safe(file)} is no turn: ${safe(detail)}. Nothing was started.`,
+    'See examples/production-migration/turn.json for the form.',
+  );
+}

@@ -1,0 +1,57 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { signDecision, type Decision } from '../client';
+import { CliFailure } from './failure';
+import type { Io } from './io';
+import type { Place } from './place';
+import { safe } from './text';
+
+export interface ReviewerOptions {
+  readonly as?: string;
+  readonly key?: string;
+}
+
+/** The name under which a command acts. It is a claim until a signature or the database's own login proves it. */
+export function actorOf({ env }: Pick<Io, 'env'>, place: Place, { as }: Pick<ReviewerOptions, 'as'>): string {
+  const named = as ?? env['HOLDPOINT_REVIEWER'] ?? '';
+  if (named !== '') return named;
+  if (place.kind === 'dev' && place.dev !== null) return place.dev.reviewer.name;
+  throw new CliFailure('refused', 'Who are you? Nothing was recorded.', 'Give --as NAME, or set HOLDPOINT_REVIEWER.');
+}
+
+/** Signs a decision with the reviewer's key where one is named, or is the dev reviewer's own; else leaves it unsigned. */
+export async function signed(
+  io: Io,
+  place: Place,
+  given: { options: ReviewerOptions; decision: Decision },
+): Promise<Decision> {
+  const file = keyFileOf(io, place, given);
+  if (file === null) return given.decision;
+  const pem = await readFile(file, 'utf8').catch(() => {
+    throw new CliFailure(
+      'notFound',
+      `The key ${safe(file)} cannot be read. Nothing was sent.`,
+      'Correct --key, or make one with "holdpoint key new FILE".',
+    );
+  });
+  try {
+    return signDecision(given.decision, pem);
+  } catch {
+    throw new CliFailure(
+      'refused',
+      `${safe(file)} holds no private Ed25519 key in PEM. Nothing was sent.`,
+      'Make one with "holdpoint key new FILE" and put its public half into the policy.',
+    );
+  }
+}
+
+function keyFileOf(
+  { env, cwd }: Io,
+  place: Place,
+  { options, decision }: { options: ReviewerOptions; decision: Decision },
+): string | null {
+  const named = options.key ?? env['HOLDPOINT_REVIEWER_KEY_FILE'] ?? '';
+  if (named !== '') return resolve(cwd, named);
+  const own = place.kind === 'dev' ? place.dev?.reviewer : undefined;
+  return own?.name === decision.reviewer ? own.keyFile : null;
+}

@@ -1,0 +1,77 @@
+import type { TurnCallResult, TurnEvent, TurnSnapshot } from '../client';
+import { unreachable } from '../core/unreachable';
+import type { Paint } from './paint';
+import { count, gutter, safe, when } from './text';
+
+/** Where a turn stands: one line a call, then what waits for people. */
+export function snapshotText(
+  { turnId, workflowId, calls, requiredActions, refusal, ignored }: TurnSnapshot,
+  paint: Paint,
+): string {
+  const lines = [`turn ${safe(turnId)}  (workflow ${safe(workflowId)})`];
+  if (refusal !== null) lines.push(paint.red(`  refused whole [${refusal.code}]: ${safe(refusal.detail)}`));
+  for (const call of calls) {
+    const { state } = call;
+    const word =
+      state.status === 'ended'
+        ? outcomeWord(state.end.outcome, paint)
+        : state.status === 'pending'
+          ? paint.yellow(`waits for ${state.request.shortId}`)
+          : state.status;
+    lines.push(`  ${safe(call.callId)}  ${safe(call.server)} / ${safe(call.tool)}  ${word}  ${call.operationId}`);
+  }
+  if (ignored > 0) lines.push(`  ${count(ignored, 'message')} not understood and ignored`);
+  for (const { shortId } of requiredActions) lines.push(`holdpoint show ${shortId}`);
+  return lines.join('\n');
+}
+
+function outcomeWord(outcome: TurnCallResult['outcome'], paint: Paint): string {
+  switch (outcome) {
+    case 'executed':
+      return paint.green(outcome);
+    case 'unknown':
+    case 'failed':
+      return paint.red(outcome);
+    case 'denied':
+    case 'expired':
+    case 'withdrawn':
+    case 'refused':
+      return paint.yellow(outcome);
+    default:
+      return unreachable(outcome);
+  }
+}
+
+/** One event on one line. */
+export function eventText(event: TurnEvent, paint: Paint): string {
+  return `#${event.number}  ${when(event.atMs)}  ${safe(event.callId)}  ${newsText(event, paint)}`;
+}
+
+function newsText(event: TurnEvent, paint: Paint): string {
+  switch (event.type) {
+    case 'proposed':
+      return `proposed  ${event.operationId}`;
+    case 'approvalRequired':
+      return paint.yellow(`approval required: holdpoint show ${event.request.shortId}`);
+    case 'escalated':
+      return `escalated to level ${event.level}`;
+    case 'allowed':
+      return event.revision === 0 ? 'may run, nobody has to be asked' : `allowed (revision ${event.revision})`;
+    case 'outcomePending':
+      return 'sent; its outcome is being established';
+    case 'ended':
+      return outcomeWord(event.end.outcome, paint);
+    default:
+      return unreachable(event);
+  }
+}
+
+/** What the model is told of each call, in call order. */
+export function resultsText(results: readonly TurnCallResult[], paint: Paint): string {
+  return results
+    .map(({ callId, operationId, outcome, textForModel }) => {
+      const head = `${safe(callId)}  ${outcomeWord(outcome, paint)}  ${operationId}`;
+      return `${head}\n${gutter(textForModel)}`;
+    })
+    .join('\n');
+}
