@@ -1,4 +1,5 @@
 export { connect, type ConnectOptions, type Holdpoint } from './connect';
+export { decisionOn } from './decision-on';
 export { HoldpointError } from './errors';
 export { pendingApproval, type PendingApproval } from './pending-approval';
 export { verifyPermit } from './permit';

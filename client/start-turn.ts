@@ -9,7 +9,7 @@ import { jsonOf } from '../core/json-record';
 import type { Requester } from '../core/requester';
 import { turnDigest, turnWorkflowId, type ProposedCall, type TurnInput } from '../core/turn';
 import { parseTurn } from '../core/turn-schema';
-import type { TurnResult, TurnSnapshot } from '../core/turn-view';
+import type { PackedSnapshot, TurnResult } from '../core/turn-packing';
 import { AGENT_TURN, openedUpdate } from '../workflows/messages';
 import { startAttributes } from '../workflows/search-attributes';
 import { bounded } from './bounded';
@@ -32,7 +32,7 @@ type Options = WorkflowStartOptions & { workflowIdConflictPolicy: 'USE_EXISTING'
  * TURN_CONFLICT. Answers once every call is on record; null where no worker answered in time, and then the
  * turn is started all the same and goes on when one is up.
  */
-export async function startTurn(client: Client, start: TurnStart, taskQueue: string): Promise<TurnSnapshot | null> {
+export async function startTurn(client: Client, start: TurnStart, taskQueue: string): Promise<PackedSnapshot | null> {
   const turn = inputOf(start);
   const options: Options = {
     workflowId: turnWorkflowId(turn.requester.subject, turn.turnId),
@@ -68,7 +68,7 @@ function inputOf(start: TurnStart): TurnInput {
   return turn;
 }
 
-async function open(client: Client, turn: TurnInput, options: Options): Promise<TurnSnapshot | null> {
+async function open(client: Client, turn: TurnInput, options: Options): Promise<PackedSnapshot | null> {
   const startWorkflowOperation = new WithStartWorkflowOperation(AGENT_TURN, options);
   // Its own rejection repeats that of the update.
   startWorkflowOperation.workflowHandle().catch(() => undefined);
@@ -87,7 +87,7 @@ function matching<T extends { readonly contentDigest: string }>(turn: TurnInput,
 }
 
 /** A turn that has ended keeps its results. One that was cut off, or whose outcome was unknown, reads its rows again. */
-async function attach(client: Client, turn: TurnInput, options: Options): Promise<TurnSnapshot | null> {
+async function attach(client: Client, turn: TurnInput, options: Options): Promise<PackedSnapshot | null> {
   const handle = client.workflow.getHandle<() => Promise<TurnResult>>(options.workflowId);
   const result = await handle.result().catch(() => null);
   const ended = result === null ? null : matching(turn, result);

@@ -5,11 +5,19 @@ import type { CallOutcome } from '../core/outcome';
 import { textForModel } from '../core/outcome-text';
 import type { JsonValue } from '../core/json';
 import { turnWorkflowId } from '../core/turn';
-import type { CallResult, TurnEvent, TurnResult, TurnSnapshot } from '../core/turn-view';
+import type { ApprovalRequest } from '../core/request';
+import {
+  unpackEvents,
+  unpackSnapshot,
+  type FindRequest,
+  type PackedEvent,
+  type TurnResult,
+} from '../core/turn-packing';
+import type { CallResult, TurnEvent, TurnSnapshot } from '../core/turn-view';
 import { snapshotQuery, withdrawSignal } from '../workflows/messages';
 import { bounded } from './bounded';
 import { holdpointError, HoldpointError } from './errors';
-import { readStoredResult } from './stored-result';
+import { readStoredRequest, readStoredResult } from './stored-result';
 
 /** One result for each call, in call order. */
 export interface TurnCallResult {
@@ -38,6 +46,8 @@ export class Turn {
   readonly workflowId: string;
   private readonly client: Client;
   private readonly at: TurnPlace;
+  /** Requests of this turn by operation and revision; a revision never changes. */
+  private readonly requests = new Map<string, ApprovalRequest>();
 
   constructor(client: Client, at: TurnPlace) {
     this.client = client;
@@ -56,7 +66,10 @@ export class Turn {
   /** Where the turn stands now. Throws TURN_NO_ANSWER where no worker answers in 5 s. */
   async snapshot(): Promise<TurnSnapshot> {
     const answer = await bounded(this.client, () => this.handle.query(snapshotQuery));
-    if (answer.kind === 'answer') return answer.value;
+    if (answer.kind === 'answer') {
+      const { requiredActions, earlierRequests } = answer.value;
+      return unpackSnapshot(answer.value, this.finder([...requiredActions, ...earlierRequests]));
+    }
     throw holdpointError('TURN_NO_ANSWER', { turn: this.id }, answer.cause);
   }
 
@@ -74,7 +87,11 @@ export class Turn {
       const over = await Promise.race([ended, delay(0, null)]);
       if (over !== null && 'error' in over) throw over.error;
       const events = over === null ? await this.eventsSoFar() : over.result.events;
-      const fresh = events.filter((event) => event.number > seen);
+      const find = this.finder(over?.result.requests ?? []);
+      const fresh = await unpackEvents(
+        events.filter((event) => event.number > seen),
+        find,
+      );
       yield* fresh;
       seen += fresh.length;
       if (over !== null) return;
@@ -95,9 +112,27 @@ export class Turn {
     await this.handle.signal(withdrawSignal, request);
   }
 
-  private async eventsSoFar(): Promise<readonly TurnEvent[]> {
+  private async eventsSoFar(): Promise<readonly PackedEvent[]> {
     const answer = await bounded(this.client, () => this.handle.query(snapshotQuery)).catch(() => null);
-    return answer?.kind === 'answer' ? answer.value.events : [];
+    if (answer?.kind !== 'answer') return [];
+    this.finder([...answer.value.requiredActions, ...answer.value.earlierRequests]);
+    return answer.value.events;
+  }
+
+  /** Finds requests among those that travelled with the turn, so far or now, and else in the ledger. */
+  private finder(travelled: readonly ApprovalRequest[]): FindRequest {
+    for (const request of travelled) this.requests.set(`${request.operationId}.${request.revision}`, request);
+    return async (operationId, revision) => {
+      const known = this.requests.get(`${operationId}.${revision}`);
+      const found = known ?? (await readStoredRequest(this.client, { ...this.stored(operationId), revision }));
+      this.requests.set(`${operationId}.${revision}`, found);
+      return found;
+    };
+  }
+
+  private stored(operationId: string) {
+    const { subject, taskQueue } = this.at;
+    return { operationId, subject, taskQueue };
   }
 
   /** The result of the turn's latest run: an operator's reset ends the run that was being awaited, not the turn. */
@@ -117,22 +152,17 @@ export class Turn {
   }
 
   private async show({ callId, operationId, end }: CallResult): Promise<TurnCallResult> {
-    const result = end.outcome === 'executed' ? await this.toolResult(operationId, end) : null;
-    const whole: CallOutcome =
-      end.outcome === 'executed' && result !== null && end.result !== null
-        ? { ...end, result: { kind: 'inline', value: result, isError: end.result.isError } }
-        : end;
-    return { callId, operationId, outcome: end.outcome, textForModel: textForModel(whole, operationId), result, end };
+    const whole = await this.whole(operationId, end);
+    const shown = whole.outcome === 'executed' && whole.result?.kind === 'inline' ? whole.result.value : null;
+    const text = textForModel(whole, operationId);
+    return { callId, operationId, outcome: end.outcome, textForModel: text, result: shown, end };
   }
 
-  private async toolResult(operationId: string, end: CallOutcome & { outcome: 'executed' }): Promise<JsonValue> {
-    if (end.result === null) return null;
-    if (end.result.kind === 'inline') return end.result.value;
-    return readStoredResult(this.client, {
-      ...this.at,
-      operationId,
-      bytes: end.result.bytes,
-      digest: end.result.digest,
-    });
+  /** The end with its result in it, however it travelled. */
+  private async whole(operationId: string, end: CallOutcome): Promise<CallOutcome> {
+    if (end.outcome !== 'executed' || end.result?.kind !== 'stored') return end;
+    const { digest } = end.result;
+    const value = await readStoredResult(this.client, { ...this.stored(operationId), digest });
+    return { ...end, result: { ...end.result, kind: 'inline', value } };
   }
 }

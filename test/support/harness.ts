@@ -6,7 +6,15 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { generatePermitKey } from '../../activities/permit-key';
 import type { Dependencies, RunStep } from '../../activities/dependencies';
-import { connect, type Decision, type Holdpoint, type Turn, type TurnStart, type Verdict } from '../../client';
+import {
+  connect,
+  decisionOn as decide,
+  type Decision,
+  type Holdpoint,
+  type Turn,
+  type TurnStart,
+  type Verdict,
+} from '../../client';
 import type { ApprovalRequest } from '../../core/request';
 import type { Requester } from '../../core/requester';
 import { parsePolicyFile } from '../../core/policy-file';
@@ -60,18 +68,9 @@ export interface Harness {
   close(): Promise<void>;
 }
 
+/** A decision of r1, unless stated otherwise. */
 export function decisionOn(request: ApprovalRequest, answer: 'allow' | 'deny', more: Partial<Decision> = {}): Decision {
-  return {
-    v: 1,
-    decisionId: randomUUID(),
-    operationId: request.operationId,
-    revision: request.revision,
-    digest: request.bindingDigest,
-    answer,
-    reviewer: 'r1',
-    channel: 'update',
-    ...more,
-  };
+  return decide(request, { answer, reviewer: 'r1', ...more });
 }
 
 function openLedger({ ledgerUrl, clock }: HarnessOptions, { path, log }: { path: string; log: Log }): Promise<Store> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { decisionOn } from '../../client/decision-on';
 import type { Decision } from '../../core/decision';
 import { bindingDigest, digestOf, operationId } from '../../core/digest';
 import type { Ask } from '../../core/evaluation';
@@ -188,15 +189,5 @@ export function decisionFor(
   answer: 'allow' | 'deny',
   more: Partial<Decision> = {},
 ): Decision {
-  return {
-    v: 1,
-    decisionId: randomUUID(),
-    operationId: request.operationId,
-    revision: request.revision,
-    digest: request.bindingDigest,
-    answer,
-    reviewer: 'r1',
-    channel: 'update',
-    ...more,
-  };
+  return decisionOn(request, { answer, reviewer: 'r1', ...more });
 }
