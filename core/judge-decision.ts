@@ -46,7 +46,7 @@ export function judgeDecision(
   return (
     judgeSpeaker(judgement, decision, at.signature) ??
     judgeStanding(judgement, decision, at.nowMs) ??
-    (decision.answer === 'deny' ? ended('deny', 'denied; this request is closed') : judgeAllow(judgement, decision))
+    (decision.answer === 'deny' ? ended('deny', DENIED) : judgeAllow(judgement, decision))
   );
 }
 
@@ -65,7 +65,7 @@ function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number):
     return none('stale', `revision ${life.revision} with another content is the latest; read it before deciding`);
   }
   const own = counted.find((earlier) => earlier.reviewer === decision.reviewer && earlier.answer === decision.answer);
-  if (own !== undefined) return none('accepted', 'this decision is on record already');
+  if (own !== undefined) return none('accepted', detailAgain(own, life));
   if (life.status === 'expired') return none('late', 'the deadline has passed; nothing was executed');
   if (life.status === 'pending')
     return nowMs >= life.deadlineAtMs ? none('late', 'the deadline has passed; nothing was executed') : null;
@@ -99,9 +99,20 @@ function judgeAllow(judgement: Judgement, decision: Decision): Judged {
     verified: true,
   } as const;
   if (openSteps(judgement, [...judgement.counted, next]).length > 0) {
-    return { code: 'accepted', detail: 'allow counted; more approvals are needed', effect: 'count' };
+    return { code: 'accepted', detail: COUNTED, effect: 'count' };
   }
-  return ended('allow', 'allowed');
+  return ended('allow', ALLOWED);
+}
+
+const ALLOWED = 'allowed';
+const DENIED = 'denied; this request is closed';
+const COUNTED = 'allow counted; more approvals are needed';
+
+/** The same decision again gets the same answer, to the letter, while what it did still stands. */
+function detailAgain({ answer }: CountedDecision, { status }: CallLife): string {
+  if (answer === 'deny') return DENIED;
+  if (status === 'pending') return COUNTED;
+  return status === 'allowed' ? ALLOWED : `this decision was counted; the request is ${status}`;
 }
 
 /** The steps that `counted` leaves open, judged by the people as they are now. */

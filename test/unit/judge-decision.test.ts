@@ -189,6 +189,23 @@ describe('what is open', () => {
     expect(judge({}, {}, { nowMs }).code).toBe(code);
   });
 
+  test.each([
+    ['an allow', { life: ended('allow'), counted: [counted('r1')] }, 'allow', 'allowed'],
+    ['a deny', { life: ended('deny'), counted: [counted('r1', 'deny')] }, 'deny', 'denied; this request is closed'],
+    ['one of two allows', { counted: [counted('r1')] }, 'allow', 'allow counted; more approvals are needed'],
+    [
+      'an allow that was not enough in time',
+      { life: { ...pending, status: 'expired' as const }, counted: [counted('r1')] },
+      'allow',
+      'this decision was counted; the request is expired',
+    ],
+  ] as const)(
+    '%s that arrives again is answered in the words of the first time [EXEC-01]',
+    (_name, changes, answer, detail) => {
+      expect(judge(changes, { answer })).toEqual({ code: 'accepted', detail, effect: 'none' });
+    },
+  );
+
   test('the loser of a race is told who won', () => {
     expect(judge({ life: ended('deny'), counted: [counted('r2', 'deny')] }).detail).toContain('denied by r2');
   });
