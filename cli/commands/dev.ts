@@ -71,7 +71,7 @@ async function run(io: Io, stateDir: string, example: boolean | null): Promise<E
     process.exit(130);
   }
   try {
-    return await Promise.race([supervise(io, { stack: started, stateDir }), stopping.then(() => 'ok' as const)]);
+    return await supervise(io, { stack: started, stateDir, stopping });
   } finally {
     io.stderr.write('… stopping\n');
     await started.stop();
@@ -93,63 +93,77 @@ function stopSignal(): Promise<'stop'> {
 interface Running {
   readonly stack: Stack;
   readonly stateDir: string;
+  readonly stopping: Promise<'stop'>;
 }
 
 /** Keeps the stack whole until it cannot: a worker that ends is started again, without Temporal there is nothing to do. */
-async function supervise(io: Io, { stack, stateDir }: Running): Promise<ExitName> {
+async function supervise(io: Io, { stack, stateDir, stopping }: Running): Promise<ExitName> {
   const { temporal, example } = stack;
-  const lost = Promise.race([
+  const over = Promise.race([
+    stopping,
     temporal.exited.then(() => 'The Temporal server has ended: see temporal.log'),
     ...(example === null ? [] : [example.exited.then(() => 'The example server has ended: see example.log')]),
   ]);
   const text = devText({ dev: stack.dev, stateDir, cwd: io.cwd, paint: paintFor(io.stdout) });
-  if (stack.policy === 'none') {
-    io.stdout.write(`${text}\n`);
-    await waitForPolicy(io, stateDir);
-    await keepWorker(io, stack, { lost, onReady: () => io.stdout.write('The worker is up.\n') });
-  } else {
-    io.stderr.write('… starting the worker\n');
-    await keepWorker(io, stack, { lost, onReady: () => io.stdout.write(`${text}\n`) });
-  }
+  if (stack.policy === 'none') io.stdout.write(`${text}\n`);
+  const mayWork = stack.policy !== 'none' || (await waitForPolicy(io, { stateDir, over }));
+  const ready = stack.policy === 'none' ? 'The worker is up.' : text;
+  if (mayWork) await keepWorker(io, stack, { over, onReady: () => io.stdout.write(`${ready}\n`) });
+  const why = await over;
+  if (why === 'stop') return 'ok';
   throw new CliFailure(
     'unreachable',
-    `${await lost} in ${safe(stateDir)}.`,
+    `${why} in ${safe(stateDir)}.`,
     'Start "holdpoint dev" again; nothing that was recorded is lost.',
   );
 }
 
-async function waitForPolicy(io: Io, stateDir: string): Promise<void> {
+/** Settles when the stack ends: by the user's wish (`stop`), or for the reason that it gives. */
+type Over = Promise<string>;
+
+/** True: it is over before `work` was done. */
+async function isOverBefore(over: Over, work: Promise<unknown>): Promise<boolean> {
+  return Promise.race([over.then(() => true), work.then(() => false)]);
+}
+
+/** False: it was over before there was one. */
+async function waitForPolicy(io: Io, { stateDir, over }: { stateDir: string; over: Over }): Promise<boolean> {
   io.stderr.write(
     '\nNo policy is active, so no worker runs. In another terminal: holdpoint init, then holdpoint policy apply policy.yaml\n',
   );
   const place = await findPlace({ env: {}, cwd: io.cwd }, { state: stateDir });
-  while ((await withLedger(place, (ledger) => ledger.activePolicy())) === null) await delay(POLICY_POLL_MS);
+  while ((await withLedger(place, (ledger) => ledger.activePolicy())) === null) {
+    if (await isOverBefore(over, pause(POLICY_POLL_MS))) return false;
+  }
+  return true;
 }
 
-interface Keeping {
-  /** Settles when the worker has nothing to work with any more. */
-  readonly lost: Promise<string>;
-  readonly onReady: () => void;
-}
-
-async function keepWorker(io: Io, stack: Stack, { lost, onReady }: Keeping): Promise<void> {
+async function keepWorker(io: Io, stack: Stack, { over, onReady }: { over: Over; onReady: () => void }): Promise<void> {
   let announced = false;
   let lastSaid = '';
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    const worker = await stack.startWorker().catch((error: unknown) => error);
+    if (!announced && lastSaid === '') io.stderr.write('… starting the worker\n');
+    const starting = stack.startWorker().catch((error: unknown) => error);
+    if (await isOverBefore(over, starting)) return;
+    const worker = await starting;
     if (isChild(worker)) {
       pauseMs = FIRST_PAUSE_MS;
       if (!announced) onReady();
       announced = true;
-      if ((await Promise.race([lost, worker.exited.then(() => null)])) !== null) return;
-      io.stderr.write(`The worker has ended:\n${safeBlock(worker.recentOutput())}\n`);
+      if (await isOverBefore(over, worker.exited)) return;
+      io.stderr.write(`The worker has ended and is started again:\n${safeBlock(worker.recentOutput())}\n`);
     } else {
       const message = worker instanceof Error ? worker.message : String(worker);
       if (message !== lastSaid) io.stderr.write(`${safeBlock(message)}\n… it is tried again until it starts\n`);
       lastSaid = message;
     }
-    if ((await Promise.race([lost, delay(pauseMs, null)])) !== null) return;
+    if (await isOverBefore(over, pause(pauseMs))) return;
   }
+}
+
+/** Keeps no process alive that has nothing else to do. */
+function pause(ms: number): Promise<void> {
+  return delay(ms, undefined, { ref: false });
 }
 
 function isChild(value: unknown): value is Child {
