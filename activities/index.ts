@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { CallState } from '../core/call-state';
+import { withResultInStateUpTo, type CallState } from '../core/call-state';
 import type { Ending } from '../ledger/commands/outcomes';
 import type { DecisionAnswer } from '../ledger/commands/record-decision';
 import type { Dependencies } from './dependencies';
@@ -34,7 +34,11 @@ export function createActivities(deps: Dependencies): Activities {
     recordDecision: ({ message, workflowId }) => whileBeating(() => ledger.recordDecision(message, workflowId)),
     advanceRequest: (operationId) => ledger.advanceRequest(operationId),
     withdrawCall: ({ operationId, reason }) => whileBeating(() => ledger.withdraw(operationId, reason)),
-    runTool: (input) => whileBeating(() => runTool(deps, input)),
+    runTool: (input) =>
+      whileBeating(async () => {
+        const ran = await runTool(deps, input);
+        return { ...ran, state: withResultInStateUpTo(ran.state, input.resultBytes) };
+      }),
     lookUpOutcome: (operationId) => whileBeating(() => lookUpOutcome(deps, operationId)),
     readResultChunk: (input) => whileBeating(() => readResultChunk(deps, input)),
     recordOutcome: ({ operationId, ending }) => whileBeating(() => ledger.recordOutcome(operationId, ending)),

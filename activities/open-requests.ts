@@ -1,7 +1,10 @@
-import type { CallState } from '../core/call-state';
+import { withResultInStateUpTo, type CallState } from '../core/call-state';
 import type { OpeningCause } from '../core/request';
 import { parseTurn } from '../core/turn-schema';
-import type { Refusal } from '../core/errors';
+import { refusal, type Refusal } from '../core/errors';
+import { canonicalJson, type JsonValue } from '../core/json';
+import { jsonOf } from '../core/json-record';
+import { resultShare, TURN_LIMITS } from '../core/turn';
 import type { Opening, RequestDraft } from '../ledger/commands/open-call';
 import type { Dependencies } from './dependencies';
 import { prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
@@ -28,12 +31,30 @@ export async function openRequests(deps: Dependencies, { workflowId, turn: input
     const active = await deps.ledger.activePolicy();
     const prepared = await Promise.all(parsed.turn.calls.map((call) => prepareCall(deps, { turn, call, active })));
     const openings = await Promise.all(prepared.map((call) => openingOf(deps, call, 'first')));
-    const withPolicy = openings.map((opening) => ({ ...opening, active }));
+    const withPolicy = withRoomForCards(openings).map((opening) => ({ ...opening, active }));
     const opened = await deps.ledger.openCalls(withPolicy);
     const states = opened.flatMap((each) => (each.kind === 'state' ? [each.state] : []));
-    if (states.length === opened.length) return { ok: true, states };
+    const longest = resultShare(states.length);
+    if (states.length === opened.length)
+      return { ok: true, states: states.map((state) => withResultInStateUpTo(state, longest)) };
   }
   throw new Error('the policy changed at each try to open this turn');
+}
+
+/** All cards of a turn travel together; a call for whose card no room is left is refused, its siblings go on. */
+function withRoomForCards(openings: readonly Opening[]): readonly Opening[] {
+  let left: number = TURN_LIMITS.cardBytes;
+  return openings.map((opening) => {
+    if (opening.plan.kind !== 'ask') return opening;
+    const bytes = Buffer.byteLength(canonicalJson(jsonOf(opening.plan.draft)));
+    if (bytes > left) return { ...opening, plan: { kind: 'refused', refusal: cardTooLarge(bytes, left) } };
+    left -= bytes;
+    return opening;
+  });
+}
+
+function cardTooLarge(bytes: number, left: number): Refusal {
+  return refusal('CARD_TOO_LARGE', { bytes, left, limit: TURN_LIMITS.cardBytes });
 }
 
 /** What to put on record for a prepared call. */
@@ -80,8 +101,18 @@ async function draftOf(deps: Dependencies, call: ReadyCall): Promise<RequestDraf
     preview:
       entry.preview === null || preview === null
         ? null
-        : { show: entry.preview.show, value: preview.ok ? preview.value : { unavailable: preview.detail } },
-    state: call.state ?? (state?.ok === true ? state.value : null),
+        : { show: entry.preview.show, value: preview.ok ? fitting(preview.value) : { unavailable: preview.detail } },
+    state: fitting(call.state ?? (state?.ok === true ? state.value : null)),
     note: call.call.note ?? null,
   };
+}
+
+/** What a card shows of another tool's answer, beside what is approved: this much, or that it is longer. */
+const LONGEST_READING = 65_536;
+
+function fitting(reading: JsonValue): JsonValue {
+  const bytes = Buffer.byteLength(canonicalJson(reading));
+  return bytes <= LONGEST_READING
+    ? reading
+    : { unavailable: `it has ${bytes} bytes; a card shows at most ${LONGEST_READING}` };
 }

@@ -143,6 +143,10 @@ async function judge(deps: Dependencies, judging: Judging): Promise<PreparedCall
     const detail = `${entry.version?.tool ?? ''} gave no resource version at ${entry.version?.read ?? ''}`;
     return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail }));
   }
+  if (read !== null && canonicalJson(read.value).length > LONGEST_VERSION) {
+    const detail = `${entry.version?.tool ?? ''} gave a resource version of more than ${LONGEST_VERSION} characters`;
+    return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail }));
+  }
   return ready(deps, judging, {
     ask,
     material,
@@ -150,6 +154,9 @@ async function judge(deps: Dependencies, judging: Judging): Promise<PreparedCall
     state: state?.ok === true ? state.value : null,
   });
 }
+
+/** A version names a state; what is longer is the state itself. */
+const LONGEST_VERSION = 4_096;
 
 type Fresh = Pick<ReadyCall, 'ask' | 'material' | 'resourceVersion' | 'state'>;
 

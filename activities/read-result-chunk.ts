@@ -4,16 +4,37 @@ import type { Dependencies } from './dependencies';
 /** A chunk has at most 1.5 MB in UTF-8 whatever the text holds: a payload has at most 2 MB. */
 const CHUNK_UNITS = 500_000;
 
-/** One chunk of a stored result; null where there is none, or it belongs to another requester. Only reads. */
+/** One chunk of a stored result or card; null where there is none, or it belongs to another requester. Only reads. */
 export async function readResultChunk(
   deps: Dependencies,
-  { operationId, subject, offset }: ReadResult,
+  { offset, ...wanted }: ReadResult,
 ): Promise<ResultChunk | null> {
-  const operation = await deps.ledger.operation(operationId);
-  if (operation === null || operation.subject !== subject || operation.result === null) return null;
+  const stored = await (wanted.revision === undefined ? storedResult(deps, wanted) : storedCard(deps, wanted));
+  if (stored === null) return null;
   // JSON text escapes no character beyond the basic plane, so a chunk must not end within a surrogate pair.
-  const rest = operation.result.slice(offset, offset + CHUNK_UNITS);
+  const rest = stored.slice(offset, offset + CHUNK_UNITS);
   const text = /[\ud800-\udbff]$/.test(rest) ? rest.slice(0, -1) : rest;
   const next = offset + text.length;
-  return { text, next: next < operation.result.length ? next : null };
+  return { text, next: next < stored.length ? next : null };
+}
+
+type Wanted = Omit<ReadResult, 'offset'>;
+
+async function storedResult({ ledger }: Dependencies, { operationId, subject }: Wanted): Promise<string | null> {
+  const operation = await ledger.operation(operationId);
+  return operation?.subject === subject ? operation.result : null;
+}
+
+async function storedCard(
+  { ledger }: Dependencies,
+  { operationId, subject, revision = 1 }: Wanted,
+): Promise<string | null> {
+  const row = await ledger.store.db
+    .selectFrom('requests')
+    .select('card')
+    .where('operation_id', '=', operationId)
+    .where('revision', '=', revision)
+    .where('subject', '=', subject)
+    .executeTakeFirst();
+  return row?.card ?? null;
 }

@@ -1,6 +1,6 @@
 import type { CallState } from '../core/call-state';
 import { refusal } from '../core/errors';
-import { TURN_LIMITS, type ProposedCall } from '../core/turn';
+import type { ProposedCall } from '../core/turn';
 import type { ApprovalFacts } from '../core/outcome';
 import type { OpeningCause } from '../core/request';
 import type { Dispatched } from '../ledger/commands/dispatch';
@@ -17,6 +17,8 @@ export interface RunInput {
   readonly call: ProposedCall;
   /** 1, or one more than an attempt whose effect is proven absent. */
   readonly attempt: number;
+  /** A longer result is only named in the answer; it is in the ledger. */
+  readonly resultBytes: number;
 }
 
 /** `unrecorded`: the tool answered but the ledger could not be written; `recordOutcome` has to write it. */
@@ -152,7 +154,8 @@ async function commit(
   } catch (error) {
     deps.log.error({ operationId, error: String(error) }, 'outcome.unrecorded');
   }
-  return { state: stateOf(ending, approval), unrecorded: fitting(ending) };
+  const unrecorded = fitting(ending);
+  return { state: stateOf(unrecorded, approval), unrecorded };
 }
 
 /** The outcome as the turn sees it while the ledger cannot be written: a known outcome never turns unknown. */
@@ -178,12 +181,13 @@ function stateOf(ending: Ending, approval: ApprovalFacts | null): CallState {
   }
 }
 
-/** A result too large for a history is lost with the ledger down; that the tool executed is not. */
+/** It travels twice, once as text in text. */
+const LONGEST_UNRECORDED = 262_144;
+
+/** A result too large to travel is lost with the ledger down; that the tool executed is not. */
 function fitting(ending: Ending): Ending {
   const large =
-    ending.outcome === 'executed' &&
-    ending.result !== null &&
-    Buffer.byteLength(ending.result) > TURN_LIMITS.resultBytesInHistory;
+    ending.outcome === 'executed' && ending.result !== null && Buffer.byteLength(ending.result) > LONGEST_UNRECORDED;
   return large ? { ...ending, result: null } : ending;
 }
 

@@ -29,7 +29,7 @@ export async function readStoredRequest(
 }
 
 /** JSON that this package wrote. */
-function parsed<T>(text: string): T {
+function parsed(text: string) {
   // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- a parser
-  return JSON.parse(text) as T;
+  return JSON.parse(text) as JsonValue & ApprovalRequest;
 }

@@ -1,5 +1,5 @@
 import type { ApprovalRequest } from './request';
-import type { CallOutcome } from './outcome';
+import { withResultUpTo, type CallOutcome } from './outcome';
 
 /**
  * The state of a call as the ledger answers it to the turn. The ledger row decides; a turn only holds its latest answer.
@@ -11,3 +11,8 @@ export type CallState =
   | { readonly status: 'allowed'; readonly revision: number }
   | { readonly status: 'dispatched'; readonly lookUpAtMs: number }
   | { readonly status: 'ended'; readonly end: CallOutcome };
+
+/** The same state, but a result longer than `maxBytes` is only named. */
+export function withResultInStateUpTo(state: CallState, maxBytes: number): CallState {
+  return state.status === 'ended' ? { ...state, end: withResultUpTo(state.end, maxBytes) } : state;
+}

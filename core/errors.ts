@@ -22,6 +22,11 @@ export const ERRORS = {
     message: 'The argument {name} of {tool} is filled by Holdpoint. Leave it out and propose a new call.',
     retryable: false,
   },
+  CARD_TOO_LARGE: {
+    message:
+      'What reviewers would have to read of this call has {bytes} bytes; the calls of a turn have {limit} together, of which {left} are left. Propose it in a turn of its own, or with less.',
+    retryable: false,
+  },
   DENIALS_REPEATED: {
     message: 'This call was denied {count} times within the hour. It may be proposed again in {waitSeconds} s.',
     retryable: true,
@@ -191,8 +196,16 @@ export interface Refusal {
   readonly detail: string;
 }
 
-/** The catalogue's message for `code` with `values` in its places; a value not given shows as `?`. */
+/** A value may come from a model or a server; a message that carries it whole could fill a history. */
+const LONGEST_VALUE = 2_000;
+
+/** The catalogue's message for `code` with `values` in its places; one not given shows as `?`, a long one is cut. */
 export function refusal(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}): Refusal {
-  const detail = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '?'));
+  const detail = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => shown(values[name]));
   return { code, detail };
+}
+
+function shown(value: string | number = '?'): string {
+  const text = String(value);
+  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
 }

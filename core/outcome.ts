@@ -2,10 +2,13 @@ import type { JsonValue } from './json';
 import type { Refusal } from './errors';
 import type { RuleRef } from './evaluation';
 
-/** How a tool's result travels: whole, or by digest where it is too large for a history (then it is in the ledger). */
-export type ToolResult =
-  | { readonly kind: 'inline'; readonly value: JsonValue; readonly isError: boolean }
-  | { readonly kind: 'stored'; readonly digest: string; readonly bytes: number; readonly isError: boolean };
+/**
+ * How a tool's result travels: whole, or by digest where it is too large for that; then it is in the ledger. Digest and
+ * bytes are of its JSON text.
+ */
+export type ToolResult = { readonly digest: string; readonly bytes: number; readonly isError: boolean } & (
+  { readonly kind: 'inline'; readonly value: JsonValue } | { readonly kind: 'stored' }
+);
 
 /** What proves an outcome. */
 export type Evidence = 'answer' | 'lookUp' | 'settlement' | 'notSent';
@@ -41,3 +44,10 @@ export type CallOutcome =
   | { readonly outcome: 'expired'; readonly detail: string }
   | { readonly outcome: 'withdrawn'; readonly detail: string }
   | ({ readonly outcome: 'refused' } & Refusal);
+
+/** The same end, but a result longer than `maxBytes` is only named. */
+export function withResultUpTo(end: CallOutcome, maxBytes: number): CallOutcome {
+  if (end.outcome !== 'executed' || end.result?.kind !== 'inline' || end.result.bytes <= maxBytes) return end;
+  const { digest, bytes, isError } = end.result;
+  return { ...end, result: { kind: 'stored', digest, bytes, isError } };
+}

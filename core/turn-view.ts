@@ -17,6 +17,7 @@ export type TurnEventBody =
   | { readonly type: 'escalated'; readonly callId: string; readonly operationId: string; readonly level: number }
   | { readonly type: 'allowed'; readonly callId: string; readonly operationId: string; readonly revision: number }
   | { readonly type: 'outcomePending'; readonly callId: string; readonly operationId: string }
+  /** A result in `end` is only named here: the turn's results have it. */
   | { readonly type: 'ended'; readonly callId: string; readonly operationId: string; readonly end: CallOutcome };
 
 /** One call as a turn shows it. */
@@ -28,7 +29,7 @@ export interface CallView {
   readonly state: CallState;
 }
 
-/** The answer to query `snapshot` and to update `opened`. `requiredActions` are the requests that wait for people. */
+/** Where a turn stands. `requiredActions` are the requests that wait for people. */
 export interface TurnSnapshot {
   readonly v: 1;
   readonly turnId: string;
@@ -54,12 +55,3 @@ export interface CallResult {
   readonly end: CallOutcome;
 }
 
-/** The result of workflow `agentTurn`. */
-export interface TurnResult {
-  readonly v: 1;
-  readonly turnId: string;
-  readonly contentDigest: string;
-  readonly results: readonly CallResult[];
-  readonly events: readonly TurnEvent[];
-  readonly refusal: Refusal | null;
-}

@@ -9,12 +9,20 @@ export const TURN_LIMITS = {
   argumentBytes: 262_144,
   decisionBytes: 65_536,
   judgedDecisions: 200,
+  /** Of all results that a turn carries itself; each call has its share, a longer result stays in the ledger. */
   resultBytesInHistory: 1_048_576,
+  /** Of all cards that a turn opens together: they travel in one message, of which Temporal takes 2 MB. */
+  cardBytes: 1_310_720,
   resultBytes: 33_554_432,
   openRequestsPerRequester: 10,
   revisions: 3,
   idLength: 200,
 } as const;
+
+/** How long a result may be that travels with its turn, of one of `calls` calls. */
+export function resultShare(calls: number): number {
+  return Math.floor(TURN_LIMITS.resultBytesInHistory / Math.max(calls, 1));
+}
 
 /** One tool invocation that a model proposed. `note` is the model's own words: shown last, labelled, never a fact. */
 export interface ProposedCall {

@@ -116,12 +116,11 @@ function resultOf(row: OperationRow): ToolResult | null {
   return row.result === null ? null : toolResultOf(row.result, row.result_is_error === 1);
 }
 
-/** A tool's result, given as JSON text, as it travels to the turn: too large for a history, it is only named. */
+/** A tool's result, given as JSON text, as it travels to a turn; what is longer than any turn takes is only named. */
 export function toolResultOf(text: string, isError: boolean): ToolResult {
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= TURN_LIMITS.resultBytesInHistory)
-    return { kind: 'inline', value: JSON.parse(text) as JsonValue, isError };
-  return { kind: 'stored', digest: `sha256:${sha256Hex(text)}`, bytes, isError };
+  const named = { digest: `sha256:${sha256Hex(text)}`, bytes: Buffer.byteLength(text), isError };
+  if (named.bytes > TURN_LIMITS.resultBytesInHistory) return { kind: 'stored', ...named };
+  return { kind: 'inline', value: JSON.parse(text) as JsonValue, ...named };
 }
 
 function evidenceOf(row: OperationRow): Evidence {

@@ -11,7 +11,8 @@ import {
 } from '@temporalio/workflow';
 import type { CallState } from '../core/call-state';
 import { showText } from '../core/display';
-import type { TurnResult } from '../core/turn-view';
+import { resultShare } from '../core/turn';
+import type { TurnResult } from '../core/turn-packing';
 import type { LookedUp } from '../activities';
 import { judgedHere, lookUpOutcome, openRequests, recordOutcome, runTool, withdrawCall } from './activity-proxies';
 import { detailsOf } from './details';
@@ -108,7 +109,8 @@ async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void>
 
 async function run(turn: Turn, call: TurnCall, attempt: number): Promise<void> {
   const { turnId, requester, workflowId } = turn;
-  const input = { turn: { turnId, requester, workflowId }, call: call.proposed, attempt };
+  const resultBytes = resultShare(turn.calls.length);
+  const input = { turn: { turnId, requester, workflowId }, call: call.proposed, attempt, resultBytes };
   const summary = showText(`${call.proposed.server}: ${call.proposed.tool}`).slice(0, 200);
   try {
     const { state, unrecorded } = await runTool.executeWithOptions({ summary }, [input]);

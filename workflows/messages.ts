@@ -1,6 +1,6 @@
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Verdict } from '../core/decision';
-import type { TurnSnapshot } from '../core/turn-view';
+import type { PackedSnapshot } from '../core/turn-packing';
 
 /**
  * A reviewer's decision, as update (answers the verdict) and as signal (for those who cannot wait): one code path. The
@@ -13,10 +13,10 @@ export const decideSignal = defineSignal<[unknown]>('decide');
 export const withdrawSignal = defineSignal<[unknown]>('withdraw');
 
 /** Answers once every call of the turn is on record; used with update-with-start. */
-export const openedUpdate = defineUpdate<TurnSnapshot>('opened');
+export const openedUpdate = defineUpdate<PackedSnapshot>('opened');
 
 /** Where the turn stands: calls, states, open requests, events. */
-export const snapshotQuery = defineQuery<TurnSnapshot>('snapshot');
+export const snapshotQuery = defineQuery<PackedSnapshot>('snapshot');
 
 /** Tells a waiting turn to read its rows again: sent by the sweeper when the ledger knows more than the turn. */
 export const nudgeSignal = defineSignal('nudge');
@@ -30,12 +30,16 @@ export const TASK_QUEUE = 'holdpoint';
 /** The workflow type that judges a decision for a turn that has ended, so that it gets its verdict and is recorded. */
 export const LATE_DECISION = 'lateDecision';
 
-/** The workflow type that reads one chunk of a result that was too large for its turn's history. */
+/** The workflow type that reads one chunk of a result, or of a request's card, that was too large to travel. */
 export const READ_RESULT = 'readResult';
 
-/** `subject` must be the operation's requester; `offset` counts UTF-16 units of the result's JSON text. */
+/**
+ * `subject` must be the operation's requester; with a `revision` the card of that revision is read instead of the
+ * result. `offset` counts UTF-16 units of the JSON text.
+ */
 export interface ReadResult {
   readonly operationId: string;
+  readonly revision?: number;
   readonly subject: string;
   readonly offset: number;
 }

@@ -1,11 +1,13 @@
-import type { CallState } from '../core/call-state';
+import { withResultInStateUpTo, type CallState } from '../core/call-state';
 import { operationId } from '../core/digest';
 import type { Refusal } from '../core/errors';
 import type { ApprovalRequest } from '../core/request';
 import type { Requester } from '../core/requester';
-import type { ProposedCall } from '../core/turn';
+import { withResultUpTo } from '../core/outcome';
+import { resultShare, type ProposedCall } from '../core/turn';
+import { packEvents, packSnapshot, type PackedSnapshot, type TurnResult } from '../core/turn-packing';
+import type { CallResult, CallView, TurnEvent, TurnEventBody } from '../core/turn-view';
 import { shapeOf } from './turn-shape';
-import type { CallResult, CallView, TurnEvent, TurnEventBody, TurnResult, TurnSnapshot } from '../core/turn-view';
 
 /** One call as the turn holds it: the ledger's latest answer, and what the requester wants. */
 export interface TurnCall {
@@ -56,7 +58,7 @@ export function newTurn(workflowId: string, input: unknown): Turn {
 export function take(turn: Turn, call: TurnCall, state: CallState): void {
   const before = call.state;
   const atMs = Date.now();
-  call.state = state;
+  call.state = withResultInStateUpTo(state, resultShare(turn.calls.length));
   const ids = { callId: call.proposed.id, operationId: call.operationId };
   for (const body of newsOf(before, state)) turn.events.push({ number: turn.events.length + 1, atMs, ...ids, ...body });
 }
@@ -77,7 +79,7 @@ function newsOf(before: CallState, after: CallState): readonly News<TurnEventBod
     case 'dispatched':
       return before.status === 'dispatched' ? [] : [{ type: 'outcomePending' }];
     case 'ended':
-      return before.status === 'ended' ? [] : [{ type: 'ended', end: after.end }];
+      return before.status === 'ended' ? [] : [{ type: 'ended', end: withResultUpTo(after.end, 0) }];
   }
 }
 
@@ -100,8 +102,8 @@ export function hasUnknown(turn: Turn): boolean {
   return turn.calls.some(({ state }) => state.status === 'ended' && state.end.outcome === 'unknown');
 }
 
-export function snapshotOf(turn: Turn): TurnSnapshot {
-  return {
+export function snapshotOf(turn: Turn): PackedSnapshot {
+  return packSnapshot({
     v: 1,
     turnId: turn.turnId,
     workflowId: turn.workflowId,
@@ -112,7 +114,7 @@ export function snapshotOf(turn: Turn): TurnSnapshot {
     events: turn.events,
     ignored: turn.ignored,
     refusal: turn.refusal,
-  };
+  });
 }
 
 function viewOf({ proposed, operationId: id, state }: TurnCall): CallView {
@@ -133,7 +135,7 @@ export function resultOf(turn: Turn): TurnResult {
     turnId: turn.turnId,
     contentDigest: turn.contentDigest,
     results,
-    events: turn.events,
+    ...packEvents(turn.events),
     refusal: turn.refusal,
   };
 }

@@ -12,6 +12,8 @@ export interface PolicyVariant {
   readonly timeout?: string;
   readonly idempotent?: boolean;
   readonly selfApproval?: boolean;
+  /** Adds a preview by `plan_migration`, and the state by `read_rows`, to the cards of `apply_migration`. */
+  readonly preview?: boolean;
   /** Lines that stand in for parts of the standard policy. */
   readonly people?: string;
   readonly access?: string;
@@ -59,7 +61,7 @@ ${outcomeOf(variant)}
           statement: { at: /sql, as: sql }
         version: { tool: schema_version, arguments: { environment: { at: /environment } }, read: /structuredContent/version }
         reversible: with-effort
-${outcomeOf(variant)}
+${variant.preview === true ? PREVIEW : ''}${outcomeOf(variant)}
       send_mail:
         timeout: ${variant.timeout ?? '30s'}
         material:
@@ -70,6 +72,10 @@ rules:
 ${variant.rules ?? standardRule({ bind, quorum, validity, escalateAfter, deadline, selfApproval: variant.selfApproval ?? false })}
 `;
 }
+
+const PREVIEW = `        preview: { tool: plan_migration, show: diff }
+        state: { tool: read_rows, arguments: { table: { value: orders } } }
+`;
 
 function outcomeOf({ settleAfter = '10s', budget = '5m', timeout = '30s', idempotent = false }: PolicyVariant): string {
   return `        outcome:

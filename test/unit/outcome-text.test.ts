@@ -3,7 +3,7 @@ import { textForModel } from '../../core/outcome-text';
 
 const executed = (value: unknown): CallOutcome => ({
   outcome: 'executed',
-  result: { kind: 'inline', value: value as never, isError: false },
+  result: { kind: 'inline', value: value as never, isError: false, digest: 'sha256:0', bytes: 2 },
   evidence: 'answer',
   approval: null,
 });

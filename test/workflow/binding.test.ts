@@ -9,7 +9,7 @@ import { nudge, outcomes, sendSignal, sendUpdate, statuses } from '../support/me
 import { resetToDecision } from '../support/reset-turn';
 
 /** What happens once between an allow and its effect: after the call was read afresh, before the transaction. */
-let between: (() => Promise<unknown> | void) | undefined;
+let between: (() => Promise<unknown>) | undefined;
 
 const onStep = async (step: RunStep): Promise<void> => {
   if (step !== 'beforeTransaction') return;

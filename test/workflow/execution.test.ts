@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { RunStep } from '../../activities/dependencies';
 import { runTool } from '../../activities/run-tool';
 import type { ProposedCall } from '../../core/turn';
-import type { TurnResult } from '../../core/turn-view';
+import type { TurnResult } from '../../core/turn-packing';
 import { mail, migrate, read, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
 import { decisionOn, startHarness, type Harness } from '../support/harness';
-import { outcomes, statuses } from '../support/messages';
+import { outcomes } from '../support/messages';
 
 let atStep: Partial<Record<RunStep, () => Promise<unknown>>> = {};
 
@@ -120,7 +120,12 @@ describe('at most once', () => {
 describe('a run scheduled by hand', () => {
   const turnOf = (request: { turnId: string; workflowId: string; requester: never }) => request as never;
   const byHand = (request: object, call: unknown) =>
-    runTool(harness.deps, { turn: turnOf(request as never), call: call as ProposedCall, attempt: 1 });
+    runTool(harness.deps, {
+      turn: turnOf(request as never),
+      call: call as ProposedCall,
+      attempt: 1,
+      resultBytes: 1_000,
+    });
 
   test('without a grant asks first [EXEC-12]', async () => {
     const { request } = await begin(remove('c1', { id: 12 }));
