@@ -66,6 +66,7 @@ export class SqliteDriver implements Driver {
   }
 
   destroy(): Promise<void> {
+    if (this.#options.begin === 'immediate') this.#connection?.checkpoint();
     this.#connection?.close();
     return Promise.resolve();
   }
@@ -115,6 +116,15 @@ class SqliteConnection implements DatabaseConnection {
   close(): void {
     this.#statements.clear();
     this.#database.close();
+  }
+
+  /** Moves the write-ahead log into the file. One SQLite module does so at its close only after a garbage collection. */
+  checkpoint(): void {
+    try {
+      this.#database.exec('pragma wal_checkpoint(truncate)');
+    } catch {
+      // Somebody else reads or writes, or the file is read-only: the log stays, and is as good.
+    }
   }
 
   #run<R>(sql: string, parameters: readonly unknown[]): QueryResult<R> {

@@ -4,25 +4,36 @@ import { LedgerError, reasonOf, type LedgerErrorCode } from './ledger-error';
 
 const MAX_STEP_MS = 20;
 
-/** Primary result codes of SQLite that say something about the store, not about the statement. */
-const CODES: Readonly<Record<number, LedgerErrorCode>> = {
-  5: 'LEDGER_BUSY',
-  6: 'LEDGER_BUSY',
-  8: 'LEDGER_READ_ONLY',
-  10: 'LEDGER_UNREACHABLE',
-  11: 'LEDGER_DAMAGED',
-  13: 'LEDGER_FULL',
-  14: 'LEDGER_UNREACHABLE',
-  26: 'LEDGER_DAMAGED',
-};
+interface Failure {
+  /** Primary result code of SQLite. */
+  readonly result: number;
+  /** What SQLite says with it. One module gives nothing else where a statement with rows fails. */
+  readonly text: string;
+  readonly code: LedgerErrorCode;
+}
+
+/** The results that say something about the store, not about the statement. */
+const FAILURES: readonly Failure[] = [
+  { result: 5, text: 'database is locked', code: 'LEDGER_BUSY' },
+  { result: 6, text: 'database table is locked', code: 'LEDGER_BUSY' },
+  { result: 8, text: 'attempt to write a readonly database', code: 'LEDGER_READ_ONLY' },
+  { result: 10, text: 'disk I/O error', code: 'LEDGER_UNREACHABLE' },
+  { result: 11, text: 'database disk image is malformed', code: 'LEDGER_DAMAGED' },
+  { result: 13, text: 'database or disk is full', code: 'LEDGER_FULL' },
+  { result: 14, text: 'unable to open database file', code: 'LEDGER_UNREACHABLE' },
+  { result: 26, text: 'file is not a database', code: 'LEDGER_DAMAGED' },
+];
 
 /** The failure of the store behind what SQLite threw; anything else is returned as it is. */
 export function sqliteFailure(error: unknown, ledger: string): unknown {
   // Not `instanceof`: the module makes its errors in Node's own realm, which need not be the caller's.
-  if (!isNativeError(error) || !('errcode' in error) || typeof error.errcode !== 'number') return error;
+  if (!isNativeError(error) || !('code' in error) || error.code !== 'ERR_SQLITE_ERROR') return error;
   // The low byte is the primary code; the rest says more precisely why.
-  const code = CODES[error.errcode & 0xff];
-  return code === undefined ? error : new LedgerError(code, { ledger, detail: reasonOf(error) }, error);
+  const result = 'errcode' in error && typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+  const failure = FAILURES.find((known) =>
+    result === undefined ? error.message === known.text : result === known.result,
+  );
+  return failure === undefined ? error : new LedgerError(failure.code, { ledger, detail: reasonOf(error) }, error);
 }
 
 /**

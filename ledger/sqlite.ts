@@ -1,4 +1,4 @@
-import { access, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Kysely } from 'kysely';
 import { sqliteAppend } from './audit-append';
@@ -90,9 +90,6 @@ async function checkFolder(ledger: string): Promise<void> {
   if (file?.isDirectory() === true) {
     throw new LedgerError('LEDGER_UNREACHABLE', { ledger, detail: 'it is a folder, not a file' });
   }
-  await access(folder).catch((cause: unknown) => {
-    throw new LedgerError('LEDGER_UNREACHABLE', { ledger, detail: `no access to the folder ${folder}` }, cause);
-  });
 }
 
 interface Opening {

@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -155,26 +155,33 @@ describe('a SQLite ledger', () => {
     expect(await store.db.selectFrom('meta').select('key').where('key', '!=', 'epoch').execute()).toHaveLength(3);
   });
 
-  it('[TIME2-12] a read-only file: can be read, and a write says what it needs', async () => {
-    const first = await open();
-    await first.write(async (tx) => tx.fact(fact));
-    await first.close();
-    await chmod(path, 0o444);
-    await chmod(folder, 0o555);
-    const store = await asNobody(async () => {
-      const readable = await open();
-      expect(await facts(readable)).toBe(1);
-      await expect(readable.write(async (tx) => tx.fact(fact))).rejects.toMatchObject({
-        code: 'LEDGER_READ_ONLY',
-        message: expect.stringContaining(
-          'Nothing of this step was recorded and nothing runs; give this process write access',
-        ),
+  it.each(['wal', 'delete'])(
+    '[TIME2-12] a read-only file in mode %s: nothing is recorded, the error says what is needed',
+    async (mode) => {
+      const first = await open();
+      await first.write(async (tx) => tx.fact(fact));
+      await first.close();
+      path = await copyOf(path);
+      const database = (await sqliteEngine()).open(path);
+      database.exec(`pragma journal_mode = ${mode}`);
+      database.close();
+      await chmod(path, 0o444);
+      await chmod(folder, 0o555);
+      await asNobody(async () => {
+        // One build of SQLite can read such a ledger, another cannot open it.
+        const writing = open().then((store) => store.write(async (tx) => tx.fact(fact)));
+        await expect(writing).rejects.toMatchObject({
+          code: 'LEDGER_READ_ONLY',
+          message: expect.stringContaining(
+            'Nothing of this step was recorded and nothing runs; give this process write access',
+          ),
+        });
       });
-      return readable;
-    });
-    expect(await facts(store)).toBe(1);
-    await chmod(folder, 0o755);
-  });
+      await chmod(folder, 0o755);
+      await chmod(path, 0o644);
+      expect(await facts(await open())).toBe(1);
+    },
+  );
 
   it('[TIME2-12] a lock that is held: the event loop is free, and the error comes after the bound', async () => {
     const store = await open({ maxWaitMs: 400 });
@@ -203,6 +210,30 @@ describe('a SQLite ledger', () => {
     expect(await facts(store)).toBe(1);
   });
 
+  it('[TIME2-12] tells a full disk also where the statement has rows', async () => {
+    const store = await open({ maxPages: 80 });
+    const row = { key: 'a', value: 'x'.repeat(900_000) };
+    const returning = store.write((tx) => tx.db.insertInto('meta').values(row).returning('key').execute());
+    await expect(returning).rejects.toMatchObject({ code: 'LEDGER_FULL' });
+  });
+
+  it('[TIME2-12] cannot be opened while another program has the file for itself, and can afterwards', async () => {
+    await (await open()).close();
+    path = await copyOf(path);
+    const holder = (await sqliteEngine()).open(path);
+    holder.exec('pragma locking_mode = exclusive; begin immediate; update audit_heads set seq = seq; commit');
+    await expect(open({ maxWaitMs: 50 })).rejects.toMatchObject({ code: 'LEDGER_BUSY' });
+    holder.close();
+    expect(await facts(await open())).toBe(0);
+  });
+
+  it('leaves everything in the one file when it is closed', async () => {
+    const store = await open();
+    await store.write(async (tx) => tx.fact(fact));
+    await store.close();
+    expect(await facts(await open({ path: await copyOf(path) }))).toBe(1);
+  });
+
   it('is readable while another process holds the lock for writing', async () => {
     const store = await open();
     const holder = (await sqliteEngine()).open(path);
@@ -219,6 +250,12 @@ describe('a SQLite ledger', () => {
     expect(rows).toEqual([{ n: 0 }]);
   });
 });
+
+async function copyOf(path: string): Promise<string> {
+  const copy = `${path}.copy`;
+  await copyFile(path, copy);
+  return copy;
+}
 
 function codeOf(result: PromiseSettledResult<unknown>): unknown {
   return result.status === 'rejected' ? result.reason.code : 'recorded';

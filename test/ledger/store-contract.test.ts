@@ -182,6 +182,19 @@ describe.each(STORE_KINDS)('a %s store', (kind) => {
     });
   });
 
+  it('[TIME2-12] without its audit head a ledger records nothing', async () => {
+    await fresh.tamper('delete from audit_heads');
+    const writing = store.write(async (tx) => {
+      await tx.db.insertInto('meta').values({ key: 'a', value: '1' }).execute();
+      tx.fact(fact('a'));
+    });
+    await expect(writing).rejects.toMatchObject({
+      code: 'LEDGER_DAMAGED',
+      message: expect.stringContaining('the head of its audit chain is missing. Nothing was recorded and nothing runs'),
+    });
+    expect(await store.db.selectFrom('meta').select('key').where('key', '=', 'a').execute()).toEqual([]);
+  });
+
   describe('reading', () => {
     it('sees what another process committed, and never what is not committed', async () => {
       const other = await fresh.another();
