@@ -6,7 +6,7 @@ import type { Ending } from '../ledger/commands/outcomes';
 import type { Dependencies } from './dependencies';
 import { askOutcome } from './look-up';
 
-/** The pause before an unreachable or unsettled look-up is asked again. */
+/** The least pause before an unreachable or unsettled look-up is asked again; it grows by half of what it took so far. */
 const ASK_AGAIN_MS = 5_000;
 
 /** `attempt` is what a further `runTool` has to name, where the state is `allowed`. */
@@ -52,7 +52,8 @@ async function ask(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promi
     case 'notYet':
     case 'unreachable': {
       const endsAtMs = lookUpAt(row) + lookUp.contract.budgetMs;
-      if (nowMs < endsAtMs) return later(row, Math.min(nowMs + ASK_AGAIN_MS, endsAtMs));
+      const pauseMs = Math.max(ASK_AGAIN_MS, (nowMs - row.lease_until) / 2);
+      if (nowMs < endsAtMs) return later(row, Math.min(nowMs + pauseMs, endsAtMs));
       return end(deps, row, {
         outcome: 'unknown',
         detail: `the outcome could not be looked up in time: ${found.detail}`,

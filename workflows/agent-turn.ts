@@ -18,6 +18,7 @@ import { judgedHere, lookUpOutcome, openRequests, recordOutcome, runTool, withdr
 import { detailsOf } from './details';
 import { registerHandlers } from './decide';
 import { createDueTimes } from './due-times';
+import { pauseMs } from './pause';
 import { endingAttributes, openingAttributes } from './search-attributes';
 import { assertKnownVersion } from './turn-shape';
 import {
@@ -83,7 +84,7 @@ async function runCalls(turn: Turn, { times, nudged }: Clockwork): Promise<void>
 
 async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void> {
   let attempt = 1;
-  for (;;) {
+  for (let lookedUp = 0; ;) {
     setCurrentDetails(detailsOf(turn));
     switch (call.state.status) {
       case 'ended':
@@ -99,7 +100,8 @@ async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void>
         else await run(turn, call, attempt);
         break;
       case 'dispatched': {
-        const found = await lookUp(call.operationId, call.state);
+        const found = await lookUp(call.operationId, call.state, lookedUp);
+        lookedUp += 1;
         attempt = found.attempt;
         take(turn, call, found.state);
       }
@@ -123,8 +125,13 @@ async function run(turn: Turn, call: TurnCall, attempt: number): Promise<void> {
   }
 }
 
-async function lookUp(operationId: string, state: CallState & { status: 'dispatched' }): Promise<LookedUp> {
-  const restMs = state.lookUpAtMs - Date.now();
+/** At once the first time. Afterwards never in a tight loop, whatever the ledger's clock says or keeps failing. */
+async function lookUp(
+  operationId: string,
+  state: CallState & { status: 'dispatched' },
+  lookedUp: number,
+): Promise<LookedUp> {
+  const restMs = Math.max(state.lookUpAtMs - Date.now(), lookedUp === 0 ? 0 : pauseMs(lookedUp - 1));
   if (restMs > 0) await sleep(restMs, { summary: 'before the outcome is looked up' });
   return lookUpOutcome.executeWithOptions({ summary: `how ${operationId} ended` }, [operationId]);
 }

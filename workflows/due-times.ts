@@ -1,9 +1,7 @@
 import { log, sleep } from '@temporalio/workflow';
 import { judgedHere } from './activity-proxies';
+import { pauseMs } from './pause';
 import { take, type Turn } from './turn-state';
-
-/** The least pause before a due time is tried again: the ledger was not reached, or its clock says too early. */
-const AGAIN_MS = 1_000;
 
 const SUMMARY_LENGTH = 200;
 
@@ -23,7 +21,10 @@ export function createDueTimes(turn: Turn): { readonly arm: () => void } {
     armed.add(dueAtMs);
     const restMs = Math.max(dueAtMs - Date.now(), 1);
     await sleep(restMs, { summary: summaryOf(turn, dueAtMs) });
-    while (await stillDue(turn, dueAtMs)) await sleep(AGAIN_MS, { summary: 'due time, tried again' });
+    // The ledger was not reached, or its clock says too early.
+    for (let times = 0; await stillDue(turn, dueAtMs); times += 1) {
+      await sleep(pauseMs(times), { summary: 'due time, tried again' });
+    }
     armed.delete(dueAtMs);
     arm();
   };
