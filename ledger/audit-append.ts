@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { AUDIT_CHAIN, chainHash, contentDigest } from './audit-record';
 import { LedgerError } from './ledger-error';
-import type { WriterPort } from './writer';
+import type { WriterPort } from './batch';
 
 /** Writes the facts and events of a transaction, one statement each; the head is moved last. `ledger` is a name for messages. */
 export function sqliteAppend(ledger: string): WriterPort['append'] {

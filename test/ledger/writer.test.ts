@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Kysely, type ControlledTransaction } from 'kysely';
 import { sqliteAppend } from '../../ledger/audit-append';
+import type { WriterPort } from '../../ledger/batch';
 import { LedgerError } from '../../ledger/ledger-error';
 import { migrate } from '../../ledger/migrations';
 import type { Database } from '../../ledger/schema';
 import { sqliteDialect } from '../../ledger/sqlite-dialect';
 import { sqliteEngine } from '../../ledger/sqlite-engine';
 import type { Tx } from '../../ledger/transaction';
-import { createWriter, type WriterPort } from '../../ledger/writer';
+import { createWriter } from '../../ledger/writer';
 
 /** What goes wrong with each COMMIT or BEGIN, in their order; `undefined` is nothing. */
 type Fault = 'lost before' | 'lost after' | undefined;
@@ -119,6 +120,24 @@ describe('the writer', () => {
     };
     await Promise.all([expect(first).rejects.toMatchObject(failed), expect(second).rejects.toMatchObject(failed)]);
     expect(await recorded()).toEqual(['a', 'b']);
+  });
+
+  it('says so too where only the COMMIT of its own transaction failed; the other was surely not recorded', async () => {
+    const append = port.append;
+    let failures = 1;
+    port = {
+      ...port,
+      append: async (...parts) => ((failures -= 1) >= 0 ? Promise.reject(unreachable('audit')) : append(...parts)),
+    };
+    commits = ['lost after'];
+    begins = [undefined, undefined, 'lost before'];
+    const { write } = createWriter(port, LOOSE);
+    const [first, second] = ['a', 'b'].map((key) => write(put(key)));
+    await Promise.all([
+      expect(first).rejects.toMatchObject({ code: 'LEDGER_UNCERTAIN' }),
+      expect(second).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' }),
+    ]);
+    expect(await recorded()).toEqual(['a']);
   });
 
   it('gives up after three COMMITs that failed', async () => {
