@@ -1,4 +1,4 @@
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { Kysely } from 'kysely';
 import { sqliteAppend } from './audit-append';
@@ -34,6 +34,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const { log, clock = Date.now } = options;
   const ledger = resolve(options.path);
   await checkFolder(ledger);
+  // What people approve is nobody else's business on this machine; SQLite gives its other files the same mode.
+  await writeFile(ledger, '', { flag: 'ax', mode: 0o600 }).catch(() => undefined);
   const engine = await sqliteEngine();
   const { writing, db } = connections(ledger, engine, options);
   const close = () => Promise.allSettled([db.destroy(), writing.destroy()]);

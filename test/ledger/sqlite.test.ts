@@ -1,4 +1,4 @@
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -64,6 +64,15 @@ describe('a SQLite ledger', () => {
     const read = sql.raw<Record<string, unknown>>(`pragma ${pragma}`);
     const rows = [...(await read.execute(store.db)).rows, ...(await store.write((tx) => read.execute(tx.db))).rows];
     expect(rows.map((row) => row[pragma])).toEqual([value, value]);
+  });
+
+  it('makes files that only their owner can read', async () => {
+    const store = await open();
+    await store.write(async (tx) => tx.fact(fact));
+    const modes = await Promise.all(
+      ['', '-wal', '-shm'].map(async (end) => (await stat(`${path}${end}`)).mode & 0o777),
+    );
+    expect(modes).toEqual([0o600, 0o600, 0o600]);
   });
 
   it('has strict tables', async () => {
