@@ -13,6 +13,7 @@ import { CliFailure } from '../failure';
 import type { Io } from '../io';
 import { paintFor } from '../paint';
 import { findPlace, STATE_DIR, withLedger } from '../place';
+import { stopSignal } from '../stop-signal';
 import { safe, safeBlock } from '../text';
 
 interface Options {
@@ -76,18 +77,6 @@ async function run(io: Io, stateDir: string, example: boolean | null): Promise<E
     io.stderr.write('… stopping\n');
     await started.stop();
   }
-}
-
-/** Settles at the first Ctrl-C or SIGTERM; the second one does not wait for an orderly end. */
-function stopSignal(): Promise<'stop'> {
-  return new Promise((resolvePromise) => {
-    for (const name of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(name, () => {
-        process.once(name, () => process.exit(130));
-        resolvePromise('stop');
-      });
-    }
-  });
 }
 
 interface Running {

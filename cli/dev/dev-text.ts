@@ -49,5 +49,6 @@ export function devText({ dev, stateDir, cwd, paint }: Shown): string {
     '  holdpoint show ID',
     '  holdpoint allow ID        or: holdpoint deny ID --reason TEXT',
     '  holdpoint turn results ID',
+    `An agent runtime connects with TEMPORAL_ADDRESS=${temporal.address}`,
   ].join('\n');
 }
