@@ -78,10 +78,11 @@ async function open(
   if (typeof health === 'string')
     return { ok: false, ...refusal('PORT_TAKEN', { port: settings.health.port, detail: health }) };
   opened.push(() => health.close());
-  const checkpointer = createCheckpointer({ store, key: permitKey.key.privateKey, log });
-  opened.push(() => checkpointer.stop());
+  // Closed in the reverse order, so that the last checkpoint is still sent out.
   const relay = startOutboxRelay({ store, endpoints: settings.webhooks, log });
   opened.push(() => relay.stop());
+  const checkpointer = createCheckpointer({ store, key: permitKey.key.privateKey, log });
+  opened.push(() => checkpointer.stop());
   const { address, namespace, options } = settings.temporal;
   const worker = await startWorker({
     ...settings,
