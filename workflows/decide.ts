@@ -1,11 +1,11 @@
 import { condition, log, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import type { Verdict, VerdictCode } from '../core/decision';
-import { memberOf } from '../core/member';
 import { TURN_LIMITS } from '../core/turn';
 import type { DecisionAnswer } from '../activities';
 import { judgedHere, recordDecision } from './activity-proxies';
 import { decideSignal, decideUpdate, nudgeSignal, openedUpdate, snapshotQuery, withdrawSignal } from './messages';
 import { snapshotOf, take, type Turn } from './turn-state';
+import { readWithdrawal } from './withdrawal';
 
 /** Registers every message of a turn, before its first await. Handlers take what they get and never throw. */
 export function registerHandlers(turn: Turn, nudge: () => void): void {
@@ -67,15 +67,10 @@ function accept(turn: Turn, { verdict: given, state }: DecisionAnswer): Verdict 
 }
 
 function noteWithdrawal(turn: Turn, message: unknown): void {
-  const callId = memberOf(message, 'callId');
-  const reason = memberOf(message, 'reason');
-  const why =
-    typeof reason === 'string' && reason !== ''
-      ? `the requester took it back: ${reason.slice(0, 1_000)}`
-      : 'the requester took it back';
-  const named = turn.calls.filter((call) => callId === undefined || call.proposed.id === callId);
-  if (named.length === 0) turn.ignored += 1;
-  for (const call of named) call.withdrawReason ??= why;
+  const wanted = readWithdrawal(message);
+  const named = turn.calls.filter((call) => wanted?.callId === undefined || call.proposed.id === wanted.callId);
+  if (wanted === null || named.length === 0) turn.ignored += 1;
+  else for (const call of named) call.withdrawReason ??= wanted.reason;
 }
 
 function verdict(code: VerdictCode, detail: string): Verdict {
