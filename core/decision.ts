@@ -48,7 +48,7 @@ export interface Verdict {
   readonly detail: string;
   readonly operationId: string | null;
   readonly revision: number | null;
-  /** The request's state after the decision; null where no such request is known. */
+  /** The request's state; of a call that was sent and decided by others, the operation's. Null where none is known. */
   readonly state: string | null;
   /** Who closed the request, where it is closed by a decision. */
   readonly decidedBy: readonly string[];

@@ -1,4 +1,4 @@
-import { condition, log, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import { CancellationScope, condition, log, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import type { Verdict, VerdictCode } from '../core/decision';
 import { TURN_LIMITS } from '../core/turn';
 import type { DecisionAnswer } from '../activities';
@@ -7,11 +7,14 @@ import { decideSignal, decideUpdate, nudgeSignal, openedUpdate, snapshotQuery, w
 import { snapshotOf, take, type Turn } from './turn-state';
 import { readWithdrawal } from './withdrawal';
 
-/** Registers every message of a turn, before its first await. Handlers take what they get and never throw. */
+/**
+ * Registers every message of a turn, before its first await. Handlers take what they get and never throw, also after the
+ * turn was cancelled: one that threw then would end the turn without the outcomes that it still waits for.
+ */
 export function registerHandlers(turn: Turn, nudge: () => void): void {
   setHandler(snapshotQuery, () => snapshotOf(turn));
   setHandler(openedUpdate, async () => {
-    await condition(() => turn.opened);
+    await CancellationScope.nonCancellable(() => condition(() => turn.opened));
     return snapshotOf(turn);
   });
   setHandler(decideUpdate, (message: unknown) => decide(turn, message, { keep: false }));
@@ -27,7 +30,11 @@ export function registerHandlers(turn: Turn, nudge: () => void): void {
   });
 }
 
-async function decide(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {
+function decide(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {
+  return CancellationScope.nonCancellable(() => judge(turn, message, { keep }));
+}
+
+async function judge(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {
   await condition(() => turn.opened);
   if (turn.judged >= TURN_LIMITS.judgedDecisions) {
     return verdict('limit', `a turn judges at most ${TURN_LIMITS.judgedDecisions} decisions; its deadlines still hold`);

@@ -254,7 +254,8 @@ async function answer(tx: Tx, { row, decisions, judgement, judged }: Answering):
     detail: judged.detail,
     operationId: row.operation_id,
     revision: row.revision,
-    state: hidden ? null : row.state,
+    // The same decision again gets the same answer, however far its call has come meanwhile.
+    state: hidden ? null : judged.code === 'accepted' ? row.state : (operation?.state ?? row.state),
     decidedBy: hidden ? [] : closedBy.map((entry) => entry.reviewer),
     counted: row.state === 'pending' && !hidden ? progressOf({ ...judgement, counted }) : null,
   };

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { connect } from '../../client';
 import { migrate, read, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
-import { startHarness, type Harness } from '../support/harness';
-import { outcomes, statuses } from '../support/messages';
+import { decisionOn, startHarness, type Harness } from '../support/harness';
+import { outcomes, sendSignal, statuses } from '../support/messages';
 
 let harness: Harness;
 beforeAll(async () => {
@@ -75,6 +75,21 @@ test('cancelling a turn withdraws what waits and awaits what was sent; the next 
   expect((await harness.decide(c1!, 'allow')).code).toBe('conflict');
   const next = await harness.start([read('c1')], { requester });
   expect(await outcomes(next)).toEqual([['c1', 'executed']]);
+});
+
+test('a decision by signal or update that reaches a cancelled turn leaves it waiting for what was sent [DUR-07]', async () => {
+  harness.tools.behave('delete_rows', { kind: 'hold' }, 1);
+  const turn = await harness.start([remove('c1', { id: 70 })], { requester: someone() });
+  const [request] = await harness.requests(turn);
+  await harness.decide(request!, 'allow');
+  await eventually(() => expect(harness.tools.receivedBy('delete_rows').at(-1)?.arguments['id']).toBe(70));
+  await harness.holdpoint.client.workflow.getHandle(turn.workflowId).cancel();
+  await sendSignal(harness, turn, decisionOn(request!, 'deny', { reviewer: 'r2' }));
+  expect((await harness.decide(request!, 'deny', { reviewer: 'r2' })).code).toBe('conflict');
+  await sendSignal(harness, turn, {}, 'aprove');
+  expect(await statuses(turn)).toEqual(['allowed']);
+  harness.tools.release('delete_rows');
+  expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
 });
 
 test('arguments of 200 KiB are shown whole and run; 257 and 300 KiB are refused before anybody is asked [DUR-10]', async () => {
