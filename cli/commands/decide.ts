@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
-import type { Decision, Verdict, VerdictCode } from '../../client';
+import { decisionOn, type Decision, type Verdict, type VerdictCode } from '../../client';
 import type { ApprovalRequest } from '../../core/request';
 import { revisionsOf } from '../../ledger/queries';
 import { describeCommand, withAs, withJson, withState, type Cli } from '../command';
@@ -66,10 +65,15 @@ interface Deciding {
 async function decide(io: Io, { id, answer, options }: Deciding): Promise<ExitName> {
   const place = await findPlace(io, options);
   const request = await meantRequest(place, id);
-  const decision = await signed(io, place, {
-    options,
-    decision: decisionOn(request, { answer, options, reviewer: actorOf(io, place, options) }),
+  const { reason, minutes } = options;
+  const unsigned = decisionOn(request, {
+    answer,
+    reviewer: actorOf(io, place, options),
+    channel: 'cli',
+    ...(reason !== undefined && { reason }),
+    ...(minutes !== undefined && { minutes }),
   });
+  const decision = await signed(io, place, { options, decision: unsigned });
   const verdict = await withTemporal(io, place, (holdpoint) =>
     withProgress(io, 'sending the decision to its turn', holdpoint.decide(request.workflowId, decision)),
   );
@@ -87,25 +91,6 @@ async function meantRequest(place: Place, id: string): Promise<ApprovalRequest> 
     if (meant !== undefined) return meant.request;
     throw new CliFailure('refused', `${operationId} needed no approval: no rule asked, so there is nothing to decide.`);
   });
-}
-
-function decisionOn(
-  request: ApprovalRequest,
-  { answer, options, reviewer }: Omit<Deciding, 'id'> & { reviewer: string },
-): Decision {
-  const { reason, minutes } = options;
-  return {
-    v: 1,
-    decisionId: randomUUID(),
-    operationId: request.operationId,
-    revision: request.revision,
-    digest: request.bindingDigest,
-    answer,
-    reviewer,
-    channel: 'cli',
-    ...(reason !== undefined && { reason }),
-    ...(minutes !== undefined && { minutes }),
-  };
 }
 
 const EXITS: Readonly<Record<VerdictCode, ExitName>> = {

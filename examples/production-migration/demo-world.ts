@@ -2,9 +2,15 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { randomUUID } from 'node:crypto';
 import pino from 'pino';
-import { signDecision, type ApprovalRequest, type Decision, type Holdpoint, type Verdict } from '../../client';
+import {
+  decisionOn,
+  signDecision,
+  type ApprovalRequest,
+  type Decision,
+  type Holdpoint,
+  type Verdict,
+} from '../../client';
 import { exampleDataDir } from '../../cli/dev/example';
 import { startStack, type Stack } from '../../cli/dev/stack';
 import { makeStateFolder } from '../../cli/dev/state-folder';
@@ -86,16 +92,7 @@ export async function decide(
   given: Pick<Decision, 'answer' | 'reason'>,
 ): Promise<Verdict> {
   const { name, keyFile } = stack.dev.reviewer;
-  const decision: Decision = {
-    v: 1,
-    decisionId: randomUUID(),
-    operationId: request.operationId,
-    revision: request.revision,
-    digest: request.bindingDigest,
-    reviewer: name,
-    channel: 'cli',
-    ...given,
-  };
+  const decision = decisionOn(request, { reviewer: name, channel: 'cli', ...given });
   return holdpoint.decide(request.workflowId, signDecision(decision, await readFile(keyFile, 'utf8')));
 }
 

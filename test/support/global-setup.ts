@@ -7,6 +7,7 @@ const NEEDS: Readonly<Record<string, readonly Service[]>> = {
   unit: [],
   mcp: [],
   ledger: ['postgres'],
+  cli: ['temporal'],
 };
 
 /** The part of Jest's configuration that says which files run. */
