@@ -9,7 +9,7 @@ import type { ReadResult, ResultChunk } from '../workflows/messages';
 import { openRequests, type OpenedTurn, type OpenInput } from './open-requests';
 import { runTool, type Ran, type RunInput } from './run-tool';
 
-export type { Dependencies, RunStep } from './dependencies';
+export type { Dependencies } from './dependencies';
 export type { DecisionAnswer } from '../ledger/commands/record-decision';
 export type { LookedUp } from './look-up-outcome';
 

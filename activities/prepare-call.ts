@@ -46,7 +46,7 @@ export interface ReadyCall {
 export type PreparedCall = ReadyCall | { readonly kind: 'refused'; readonly ref: CallRef; readonly refusal: Refusal };
 
 /** The ids of a call; they depend on nothing that may change. */
-export function refOf(turn: TurnRef, call: ProposedCall): CallRef {
+function refOf(turn: TurnRef, call: ProposedCall): CallRef {
   const { requester, turnId, workflowId } = turn;
   return {
     operationId: operationId({ requesterSubject: requester.subject, turnId, callId: call.id }),

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 
 /** The limit of every update and query: without one a call to a turn that no worker holds waits for ever. */
-export const CALL_LIMIT_MS = 5_000;
+const CALL_LIMIT_MS = 5_000;
 
 export type Bounded<T> =
   | { readonly kind: 'answer'; readonly value: T }

@@ -27,7 +27,7 @@ function keyBytes(key: string): Buffer {
  * A payload that cannot be decrypted is passed on as it is: the tolerant converter turns it into a marker, where an
  * error here would fail the turn's task for ever.
  */
-export function createPayloadCodec(key: Buffer): PayloadCodec {
+function createPayloadCodec(key: Buffer): PayloadCodec {
   return {
     encode: (payloads) => Promise.resolve(payloads.map((payload) => encrypt(payload, key))),
     decode: (payloads) => Promise.resolve(payloads.map((payload) => decrypt(payload, key))),

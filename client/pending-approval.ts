@@ -1,7 +1,7 @@
 import { memberOf } from '../core/member';
 
 /** The key under which the gateway states the approval of a call in a result's `_meta`. */
-export const APPROVAL_META_KEY = 'dev.holdpoint/approval';
+const APPROVAL_META_KEY = 'dev.holdpoint/approval';
 
 /** What a pending result says: nothing has been executed yet. */
 export interface PendingApproval {

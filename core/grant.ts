@@ -14,7 +14,7 @@ export interface GrantTerms {
 }
 
 /** A `once` grant that nobody uses ends after a day. */
-export const ONCE_GRANT_MS = 24 * 3_600_000;
+const ONCE_GRANT_MS = 24 * 3_600_000;
 
 /** For a window without a limit of uses. */
 export const UNLIMITED_USES = 2 ** 31 - 1;

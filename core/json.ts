@@ -2,15 +2,6 @@
 export { canonicalJson } from './json-canonical';
 export { checkJsonValue } from './json-check';
 export { atPointer, parseJsonPointer } from './json-pointer';
-export type { JsonPointerResult, PointerTarget } from './json-pointer';
 export { parseStrictJson } from './json-scan';
-export { MAX_JSON_BYTES, MAX_JSON_DEPTH, isJsonArray, isJsonObject } from './json-value';
-export type {
-  JsonArray,
-  JsonLimits,
-  JsonObject,
-  JsonRefusal,
-  JsonRefusalCode,
-  JsonResult,
-  JsonValue,
-} from './json-value';
+export { isJsonArray, isJsonObject } from './json-value';
+export type { JsonObject, JsonRefusal, JsonResult, JsonValue } from './json-value';

@@ -1,4 +1,4 @@
-import type { Insertable, Selectable } from 'kysely';
+import type { Selectable } from 'kysely';
 import type { CallLife, CallStatus } from '../core/call';
 import type { CallState } from '../core/call-state';
 import { sha256Hex } from '../core/digest';
@@ -18,7 +18,6 @@ export type RequestRow = Selectable<RequestsTable>;
 export type DecisionRow = Selectable<DecisionsTable>;
 export type GrantRow = Selectable<GrantsTable>;
 export type OperationRow = Selectable<OperationsTable>;
-export type NewOperationRow = Insertable<OperationsTable>;
 
 /** The request as it was asked. Rows are written by this package in canonical form, so parsing them needs no schema. */
 export function cardOf(row: RequestRow): ApprovalRequest {

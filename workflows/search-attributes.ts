@@ -8,11 +8,11 @@ import type { ApprovalRequest } from '../core/request';
 import type { TurnInput } from '../core/turn';
 
 /** Keywords, never Text: ids match whole. Lists for what a turn may have several of. */
-export const STATE = defineSearchAttributeKey('HoldpointState', SearchAttributeType.KEYWORD);
-export const REQUESTER = defineSearchAttributeKey('HoldpointRequester', SearchAttributeType.KEYWORD);
-export const SERVERS = defineSearchAttributeKey('HoldpointServer', SearchAttributeType.KEYWORD_LIST);
-export const TOOLS = defineSearchAttributeKey('HoldpointTool', SearchAttributeType.KEYWORD_LIST);
-export const APPROVERS = defineSearchAttributeKey('HoldpointApprovers', SearchAttributeType.KEYWORD_LIST);
+const STATE = defineSearchAttributeKey('HoldpointState', SearchAttributeType.KEYWORD);
+const REQUESTER = defineSearchAttributeKey('HoldpointRequester', SearchAttributeType.KEYWORD);
+const SERVERS = defineSearchAttributeKey('HoldpointServer', SearchAttributeType.KEYWORD_LIST);
+const TOOLS = defineSearchAttributeKey('HoldpointTool', SearchAttributeType.KEYWORD_LIST);
+const APPROVERS = defineSearchAttributeKey('HoldpointApprovers', SearchAttributeType.KEYWORD_LIST);
 
 /** What a turn is found by from its start; free of history events there. */
 export function startAttributes(turn: TurnInput): SearchAttributePair[] {
