@@ -7,6 +7,7 @@ import { jsonOf } from '../core/json-record';
 import { resultShare, TURN_LIMITS } from '../core/turn';
 import type { Opening, RequestDraft } from '../ledger/commands/open-call';
 import type { Dependencies } from './dependencies';
+import { listedOnce } from './listed-once';
 import { prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
 import { readTool } from './read-tool';
 
@@ -29,7 +30,8 @@ export async function openRequests(deps: Dependencies, { workflowId, turn: input
   const turn: TurnRef = { turnId: parsed.turn.turnId, requester: parsed.turn.requester, workflowId };
   for (let plan = 0; plan < MOST_PLANS; plan += 1) {
     const active = await deps.ledger.activePolicy();
-    const prepared = await Promise.all(parsed.turn.calls.map((call) => prepareCall(deps, { turn, call, active })));
+    const listing = { ...deps, servers: listedOnce(deps.servers) };
+    const prepared = await Promise.all(parsed.turn.calls.map((call) => prepareCall(listing, { turn, call, active })));
     const openings = await Promise.all(prepared.map((call) => openingOf(deps, call, 'first')));
     const withPolicy = withRoomForCards(openings).map((opening) => ({ ...opening, active }));
     const opened = await deps.ledger.openCalls(withPolicy);
