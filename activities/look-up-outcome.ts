@@ -27,9 +27,14 @@ export async function lookUpOutcome(deps: Dependencies, operationId: string): Pr
   if (row.state !== 'dispatched') return { state: stateOfOperation(row, lookUpAt(row)), attempt: row.attempt };
   if (row.absent_attempt === row.attempt) return again(row);
   const lookUp = contractOf(row);
-  if (lookUp === null)
-    return end(deps, row, { outcome: 'unknown', detail: 'the tool declares no way to look the outcome up' });
-  return ask(deps, row, lookUp);
+  return lookUp === null ? withoutLookUp(deps, row) : ask(deps, row, lookUp);
+}
+
+/** While the lease lasts, the attempt may only be cut off from Temporal, and its answer still be written to the row. */
+async function withoutLookUp(deps: Dependencies, row: OperationRow): Promise<LookedUp> {
+  const nowMs = await deps.ledger.store.nowMs();
+  if (nowMs < row.lease_until) return later(row, askAgainAt(nowMs, row.dispatched_at, row.lease_until));
+  return end(deps, row, { outcome: 'unknown', detail: 'the tool declares no way to look the outcome up' });
 }
 
 async function ask(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promise<LookedUp> {
@@ -48,18 +53,23 @@ async function ask(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promi
       return end(deps, row, { outcome: 'executed', result, isError: false, evidence: 'lookUp' });
     }
     case 'absent':
-      return nowMs < lookUpAt(row) ? later(row, lookUpAt(row)) : absent(deps, row, lookUp);
+      if (nowMs >= lookUpAt(row)) return absent(deps, row, lookUp);
+      return later(row, askAgainAt(nowMs, row.dispatched_at, lookUpAt(row)));
     case 'notYet':
     case 'unreachable': {
       const endsAtMs = lookUpAt(row) + lookUp.contract.budgetMs;
-      const pauseMs = Math.max(ASK_AGAIN_MS, (nowMs - row.lease_until) / 2);
-      if (nowMs < endsAtMs) return later(row, Math.min(nowMs + pauseMs, endsAtMs));
+      if (nowMs < endsAtMs) return later(row, askAgainAt(nowMs, row.lease_until, endsAtMs));
       return end(deps, row, {
         outcome: 'unknown',
         detail: `the outcome could not be looked up in time: ${found.detail}`,
       });
     }
   }
+}
+
+/** Less and less often, since each time adds to the turn's history. */
+function askAgainAt(nowMs: number, sinceMs: number, endsAtMs: number): number {
+  return Math.min(nowMs + Math.max(ASK_AGAIN_MS, (nowMs - sinceMs) / 2), endsAtMs);
 }
 
 const MOST_ATTEMPTS = 3;

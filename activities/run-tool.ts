@@ -40,7 +40,7 @@ export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran>
   for (let plan = 0; plan < MOST_PLANS; plan += 1) {
     const active = await deps.ledger.activePolicy();
     const prepared = await prepareCall(deps, { ...input, active });
-    if (prepared.kind === 'refused') return recorded(await reopen(deps, prepared, 'ruleChanged'));
+    if (prepared.kind === 'refused') return recorded(await refuse(deps, prepared, input.attempt));
     await deps.onStep?.('beforeTransaction', prepared.ref.operationId);
     const sendBeforeMs = performance.now() + LEASE_MARGIN_MS;
     const dispatched = await reserve(deps, prepared, input.attempt);
@@ -62,6 +62,19 @@ export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran>
     status: 'ended',
     end: { outcome: 'refused', ...refusal('UNSTABLE', { count: MOST_PLANS, detail: 'policy' }) },
   });
+}
+
+/** Refused before anything was sent; or again, where the attempt before is proven absent: then that is the outcome. */
+async function refuse(
+  deps: Dependencies,
+  prepared: PreparedCall & { readonly kind: 'refused' },
+  attempt: number,
+): Promise<CallState> {
+  if (attempt === 1) return reopen(deps, prepared, 'ruleChanged');
+  const { code, detail: why } = prepared.refusal;
+  const detail = `the tool has no record of this operation: nothing was done. It is not sent again, ${code}: ${why}`;
+  const ending = { outcome: 'failed', detail, evidence: 'lookUp', attempt: attempt - 1 } as const;
+  return (await deps.ledger.recordOutcome(prepared.ref.operationId, ending)) ?? reopen(deps, prepared, 'ruleChanged');
 }
 
 async function reserve(deps: Dependencies, call: ReadyCall, attempt: number): Promise<Dispatched> {

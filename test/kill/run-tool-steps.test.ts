@@ -19,7 +19,7 @@ interface Killed {
 }
 
 /** Allows one call, kills its worker on the way, and lets a second worker end the turn. */
-async function killedAt(stage: Stage, { tool, at }: Killed) {
+async function killedAt(stage: Stage, { tool, at }: Killed, meanwhile?: (stage: Stage) => Promise<unknown>) {
   const first = await stage.workerProcess(at === 'effect' ? {} : { at: { step: at, signal: 'SIGKILL' } });
   if (at === 'effect') stage.tools.behave(tool, { kind: 'commitThenSilent' }, 1);
   const turn = await stage.start([{ id: 'c1', server: 'orders-db', tool, arguments: CALLS[tool] }]);
@@ -31,6 +31,7 @@ async function killedAt(stage: Stage, { tool, at }: Killed) {
     await first.kill9();
   }
   expect((await first.exited).signal).toBe('SIGKILL');
+  await meanwhile?.(stage);
   await stage.workerProcess();
   const [result] = await turn.results();
   const facts = await stage.facts(operationId);
@@ -86,6 +87,17 @@ describe('a worker that is killed while it runs a tool', () => {
       });
     },
   );
+
+  test.concurrent('there, with access gone meanwhile: not sent again, failed, and the record says why', async () => {
+    const killed = { tool: 'apply_migration', at: 'afterTransaction', policy: { idempotent: true } } as const;
+    await staged(killed, async (stage) => {
+      const access = `  - { subjects: ['u2'], agents: ['*'], server: orders-db, tools: ['*'] }`;
+      const { end } = await killedAt(stage, killed, () => stage.applyPolicy({ ...POLICY, idempotent: true, access }));
+      expect(end).toMatchObject({ outcome: 'failed', evidence: 'lookUp' });
+      expect(end).toHaveProperty('detail', expect.stringMatching(/nothing was done.*ACCESS_DENIED/s));
+      expect(stage.tools.receivedBy('apply_migration')).toEqual([]);
+    });
+  });
 
   test.concurrent('there, without a look-up: unknown, people are told, a person settles it [EXEC-07]', async () => {
     const killed = { tool: 'send_mail', at: 'afterTransaction' } as const;

@@ -37,7 +37,7 @@ async function withOwnServer(work: (own: OwnServer, folder: string) => Promise<v
     return server.address;
   };
   const address = await start();
-  const stage = await startStage({ address, policy: { timeout: '20s' } });
+  const stage = await startStage({ address, policy: { timeout: '15s' } });
   const own: OwnServer = {
     stage,
     kill: async () => server?.kill9(),
@@ -116,6 +116,31 @@ describe('a Temporal server that is killed and started again on its file', () =>
       expect(results[0]!.result).toMatchObject({ structuredContent: { done: true } });
       expect(stage.tools.receivedBy('apply_migration')).toHaveLength(1);
     }),
+  );
+
+  test.concurrent(
+    'while a tool runs that cannot be looked up, for longer than its heartbeat: not unknown before its time',
+    () =>
+      withOwnServer(async ({ stage, kill, startAgain }) => {
+        await stage.workerProcess();
+        const mail = { id: 'c1', server: 'orders-db', tool: 'send_mail', arguments: { to: 'ops@example.org' } };
+        const turn = await stage.start([mail]);
+        const [request] = await stage.requests(turn);
+        stage.tools.behave('send_mail', { kind: 'hold' }, 1);
+        await stage.decide(request!, 'allow');
+        await eventually(() => expect(stage.tools.receivedBy('send_mail')).toHaveLength(1));
+        await kill();
+        const downAtMs = Date.now();
+        await eventually(() => expect(Date.now()).toBeGreaterThan(downAtMs + 6_000));
+        await startAgain();
+        // The attempt is given up by Temporal, and goes on.
+        await eventually(async () => {
+          expect((await turn.snapshot()).calls[0]?.state.status).toBe('dispatched');
+        }, 20_000);
+        stage.tools.release('send_mail');
+        expect((await turn.results())[0]).toMatchObject({ outcome: 'executed', end: { evidence: 'answer' } });
+        expect(stage.tools.receivedBy('send_mail')).toHaveLength(1);
+      }),
   );
 
   test.concurrent('with a newer worker and a new message, while three are pending: all still decidable [EVT-05]', () =>
