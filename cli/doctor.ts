@@ -14,6 +14,7 @@ import type { Io } from './io';
 import { withLedger, type Place } from './place';
 import { withTemporal } from './temporal';
 import { count, safe } from './text';
+import { reasonOf } from '../ledger/ledger-error';
 
 /** One thing that was looked at. `warn` works, but somebody should know; `fail` does not work. */
 export interface Check {
@@ -53,7 +54,7 @@ async function checked(name: string, look: () => Promise<Check>): Promise<Check>
 }
 
 async function checkedAll(name: string, look: () => Promise<readonly Check[]>): Promise<readonly Check[]> {
-  return look().catch((error: unknown) => [failed(name, error instanceof Error ? error.message : String(error))]);
+  return look().catch((error: unknown) => [failed(name, reasonOf(error))]);
 }
 
 function failed(name: string, detail: string): Check {

@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { HoldpointError } from '../client';
 import { ERRORS, type ErrorCode } from '../core/errors';
@@ -58,7 +59,7 @@ function describe(error: unknown): Described {
 
 /** A gRPC failure of the server or on the way to it; its status code is a number. */
 function ofTemporal(error: unknown): Described | null {
-  for (let at = error; at instanceof Error; at = at.cause) {
+  for (let at = error; isNativeError(at); at = at.cause) {
     const details = rpcDetails(at);
     if (details === null) continue;
     const message = ERRORS.TEMPORAL_UNREACHABLE.message.replace('{detail}', details);
@@ -73,9 +74,9 @@ function rpcDetails(error: Error): string | null {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  return isNativeError(error) ? error.message : String(error);
 }
 
 function stackOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return isNativeError(error) ? (error.stack ?? error.message) : String(error);
 }

@@ -1,3 +1,4 @@
+import { canonicalJson, type JsonValue } from '../core/json';
 import { describeStep } from '../core/judge-decision';
 import type { Policy, Rule, RuleScope } from '../core/policy';
 import type { PolicyProblem } from '../core/policy-fault';
@@ -80,7 +81,12 @@ export function ruleChanges(before: Policy | null, next: Policy, paint: Paint): 
 function changedParts(was: Rule, rule: Rule): string {
   const before = new Map(Object.entries(was));
   const parts = Object.entries(rule)
-    .filter(([name, value]) => name !== 'version' && JSON.stringify(before.get(name)) !== JSON.stringify(value))
+    .filter(([name, value]) => name !== 'version' && textOf(before.get(name)) !== textOf(value))
     .map(([name]) => name);
   return parts.length === 0 ? 'the server, access or people that it uses changed' : `${parts.join(', ')} changed`;
+}
+
+/** What a rule came from may have its members in another order: the stored one is canonical. */
+function textOf(value: JsonValue | undefined): string {
+  return value === undefined ? '' : canonicalJson(value);
 }

@@ -11,6 +11,7 @@ import { STATE_DIR } from '../place';
 import { problemText } from '../policy-text';
 import { starterPolicy, type StarterPolicy } from '../starter-policy';
 import { safe } from '../text';
+import { errorCode } from '../error-code';
 
 interface Options {
   readonly server: string;
@@ -46,7 +47,7 @@ async function init(io: Io, file: string, options: Options): Promise<ExitName> {
   await makeStateFolder(stateDir);
   const reviewer = await ensureReviewer(stateDir, name);
   await writeFile(path, starterPolicy(policyOf(options, reviewer)), { flag: 'wx' }).catch((error: unknown) => {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    const exists = errorCode(error) === 'EEXIST';
     throw new CliFailure(
       'refused',
       `${safe(file)} ${exists ? 'exists already' : 'cannot be written'}. It was not changed.`,

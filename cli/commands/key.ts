@@ -7,6 +7,7 @@ import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
 import { jsonLine, safe } from '../text';
+import { errorCode } from '../error-code';
 
 interface Options {
   readonly json?: boolean;
@@ -42,7 +43,7 @@ async function newKey(io: Io, file: string | undefined, { json = false }: Option
 /** Never over an existing file: what it signed could not be checked any more. */
 export async function writeKey(path: string, privateKey: string): Promise<void> {
   await writeFile(path, privateKey, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
-    const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST';
+    const exists = errorCode(error) === 'EEXIST';
     const why = exists ? 'exists already, and a key is never replaced' : 'cannot be written';
     throw new CliFailure('refused', `${safe(path)} ${why}. No key was made.`, 'Choose another file.');
   });

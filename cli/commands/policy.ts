@@ -15,6 +15,7 @@ import { policyText, problemText, ruleChanges } from '../policy-text';
 import { probeServers } from '../probe-servers';
 import { withProgress } from '../progress';
 import { count, jsonBlock, jsonLine, safe, safeBlock, when } from '../text';
+import { errorCode } from '../error-code';
 
 interface Options extends PlaceOptions {
   readonly as?: string;
@@ -62,8 +63,7 @@ async function check(io: Io, file: string, { json = false }: Options): Promise<E
 
 async function readPolicy({ cwd }: Io, file: string) {
   const text = await readFile(resolve(cwd, file), 'utf8').catch((error: unknown) => {
-    const why =
-      error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'is not there' : 'cannot be read';
+    const why = errorCode(error) === 'ENOENT' ? 'is not there' : 'cannot be read';
     throw new CliFailure(
       'notFound',
       `The policy file ${safe(file)} ${why}. Nothing was changed.`,

@@ -2,6 +2,7 @@ import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { parseStrictJson } from '../../core/json';
+import { errorCode } from '../error-code';
 
 const devFile = z.strictObject({
   v: z.literal(1),
@@ -49,6 +50,6 @@ export function isRunning({ pid }: Pick<DevFile, 'pid'>): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return errorCode(error) === 'EPERM';
   }
 }

@@ -6,6 +6,8 @@ import { generateReviewerKey, publicKeyOf } from '../../client';
 import { CliFailure } from '../failure';
 import { PERMIT_KEY_FILE } from '../public-keys';
 import { safe } from '../text';
+import { reasonOf } from '../../ledger/ledger-error';
+import { errorCode } from '../error-code';
 
 /** Makes a state folder that only its owner can read, and that no repository takes in. Safe to call again. */
 export async function makeStateFolder(stateDir: string): Promise<void> {
@@ -14,10 +16,9 @@ export async function makeStateFolder(stateDir: string): Promise<void> {
     await chmod(stateDir, 0o700);
     await writeFile(join(stateDir, '.gitignore'), '*\n');
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
     throw new CliFailure(
       'unreachable',
-      `The state folder ${safe(stateDir)} cannot be written to: ${safe(why)}. Nothing was started.`,
+      `The state folder ${safe(stateDir)} cannot be written to: ${safe(reasonOf(error))}. Nothing was started.`,
       'Give this user write access to it, or choose another with --state DIR.',
     );
   }
@@ -53,5 +54,5 @@ export function localUserName(): string {
 }
 
 function ignoreExisting(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  if (errorCode(error) !== 'EEXIST') throw error;
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { sqliteEngine } from '../../ledger/sqlite-engine';
+import { reasonOf } from '../../ledger/ledger-error';
 
 /**
  * Holds a state folder for this process: a lock of the operating system, which ends with the process however that ends.
@@ -12,7 +13,7 @@ export async function lockStateFolder(stateDir: string): Promise<{ release(): vo
     database.exec('begin exclusive');
   } catch (error) {
     database.close();
-    if (error instanceof Error && /locked|busy/i.test(error.message)) return null;
+    if (/locked|busy/i.test(reasonOf(error))) return null;
     throw error;
   }
   return {
