@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { decoded } from './decoded';
 
 /** The limit of every update and query: without one a call to a turn that no worker holds waits for ever. */
 const CALL_LIMIT_MS = 5_000;
@@ -8,14 +9,14 @@ export type Bounded<T> =
   /** No answer in time. What was sent may still be applied later: this means unknown, never "not applied". */
   | { readonly kind: 'noAnswer'; readonly cause: unknown };
 
-/** Runs one call to Temporal within the limit; any other failure than a missing answer is thrown. */
+/** Runs one call to Temporal within the limit; any other failure than a missing answer is thrown, also an unreadable one. */
 export async function bounded<T>(
   client: Client,
   call: () => Promise<T>,
   limitMs: number = CALL_LIMIT_MS,
 ): Promise<Bounded<T>> {
   try {
-    return { kind: 'answer', value: await client.withDeadline(Date.now() + limitMs, call) };
+    return { kind: 'answer', value: decoded(await client.withDeadline(Date.now() + limitMs, call)) };
   } catch (error) {
     if (isNoAnswer(error)) return { kind: 'noAnswer', cause: error };
     throw error;

@@ -13,6 +13,7 @@ import type { PackedSnapshot, TurnResult } from '../core/turn-packing';
 import { AGENT_TURN, openedUpdate } from '../workflows/messages';
 import { startAttributes } from '../workflows/search-attributes';
 import { bounded } from './bounded';
+import { decoded } from './decoded';
 import { holdpointError, HoldpointError } from './errors';
 
 /** A turn as a runtime proposes it; `requester.chain` may be left out where the agent acts for the person directly. */
@@ -90,7 +91,7 @@ function matching<T extends { readonly contentDigest: string }>(turn: TurnInput,
 async function attach(client: Client, turn: TurnInput, options: Options): Promise<PackedSnapshot | null> {
   const handle = client.workflow.getHandle<() => Promise<TurnResult>>(options.workflowId);
   const result = await handle.result().catch(() => null);
-  const ended = result === null ? null : matching(turn, result);
+  const ended = result === null ? null : matching(turn, decoded(result));
   const settled = ended?.results.every((result) => result.end.outcome !== 'unknown') ?? false;
   if (settled) return null;
   return open(client, turn, { ...options, workflowIdReusePolicy: 'ALLOW_DUPLICATE' });

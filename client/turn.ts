@@ -16,6 +16,7 @@ import {
 import type { CallResult, TurnEvent, TurnSnapshot } from '../core/turn-view';
 import { snapshotQuery, withdrawSignal } from '../workflows/messages';
 import { bounded } from './bounded';
+import { decoded } from './decoded';
 import { holdpointError, HoldpointError } from './errors';
 import { readStoredRequest, readStoredResult } from './stored-result';
 
@@ -139,7 +140,7 @@ export class Turn {
   private async end(): Promise<TurnResult> {
     for (let runId: string | undefined; ;) {
       try {
-        return await this.handle.result();
+        return decoded(await this.handle.result());
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error;
         const latest = (await this.handle.describe()).runId;

@@ -98,6 +98,11 @@ export const ERRORS = {
       '{requester} has {count} open approval requests, the limit is {limit}. Wait until one is decided, or withdraw one.',
     retryable: true,
   },
+  PAYLOAD_UNREADABLE: {
+    message:
+      'The answer cannot be decoded: {detail}. Set HOLDPOINT_PAYLOAD_KEY to the key of the workers, here and there.',
+    retryable: false,
+  },
   PERMIT_ALGORITHM: {
     message: 'The permit is signed by {algorithm}; only EdDSA is accepted. Refuse the call.',
     retryable: false,

@@ -44,6 +44,8 @@ export interface HarnessOptions {
   readonly worker?: boolean;
   /** A Temporal server of the test's own; the shared one by default. */
   readonly address?: string;
+  /** The worker's payload key; a client takes its own from HOLDPOINT_PAYLOAD_KEY. */
+  readonly payloadKey?: string;
   /** The ledger's clock, epoch milliseconds; the machine's by default. Only for a ledger in a file. */
   readonly clock?: () => number;
 }
@@ -121,6 +123,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
         taskQueue,
         deps,
         bundlePath,
+        payloadKey: options.payloadKey,
         worker: { shutdownGraceTime: '100ms' },
       });
       workers.push(worker);

@@ -14,6 +14,8 @@ export interface PolicyVariant {
   readonly selfApproval?: boolean;
   /** Adds a preview by `plan_migration`, and the state by `read_rows`, to the cards of `apply_migration`. */
   readonly preview?: boolean;
+  /** JSON pointers into the arguments of `apply_migration`. */
+  readonly secrets?: readonly string[];
   /** Lines that stand in for parts of the standard policy. */
   readonly people?: string;
   readonly access?: string;
@@ -61,6 +63,7 @@ ${outcomeOf(variant)}
           statement: { at: /sql, as: sql }
         version: { tool: schema_version, arguments: { environment: { at: /environment } }, read: /structuredContent/version }
         reversible: with-effort
+        secrets: ${JSON.stringify(variant.secrets ?? [])}
 ${variant.preview === true ? PREVIEW : ''}${outcomeOf(variant)}
       send_mail:
         timeout: ${variant.timeout ?? '30s'}

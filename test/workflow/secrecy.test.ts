@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import { sql } from 'kysely';
+import { connect } from '../../client';
+import { migrate, someone } from '../support/calls';
+import { eventually } from '../support/eventually';
+import { decisionOn, startHarness, type Harness } from '../support/harness';
+import { outcomes, statuses } from '../support/messages';
+
+const PASSWORD = 'correct horse battery staple';
+
+describe('a secret argument', () => {
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await startHarness({ policy: { secrets: ['/password'], bind: 'arguments', preview: true } });
+  }, 30_000);
+  afterAll(() => harness.close());
+
+  const everything = async () => {
+    const tables = await harness.store.db.introspection.getTables();
+    const rows = await Promise.all(
+      tables.map(({ name }) => sql`select * from ${sql.table(name)}`.execute(harness.store.db)),
+    );
+    return JSON.stringify(rows.map((result) => result.rows));
+  };
+
+  test('reaches the tool, and stays out of the ledger, cards and events; it is bound all the same [BIND-05]', async () => {
+    const turn = await harness.start([migrate('c1', { password: PASSWORD })], { requester: someone() });
+    const [request] = await harness.requests(turn);
+    expect(request!.arguments['password']).toMatch(/^secret:[0-9a-f]{32}$/);
+    expect(JSON.stringify((await turn.snapshot()).events)).not.toContain(PASSWORD);
+    await harness.decide(request!, 'allow');
+    expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
+    expect(harness.tools.runs.at(-1)?.arguments['password']).toBe(PASSWORD);
+    expect(await everything()).not.toContain(PASSWORD);
+    const other = await harness.start([migrate('c1', { password: `${PASSWORD}!` })], { requester: someone() });
+    const [another] = await harness.requests(other);
+    expect(another!.bindingDigest).not.toBe(request!.bindingDigest);
+    expect(another!.arguments['password']).not.toBe(request!.arguments['password']);
+  });
+});
+
+describe('encrypted payloads', () => {
+  const key = randomBytes(32).toString('base64');
+  const withKey = async <T>(text: string, work: () => Promise<T>): Promise<T> => {
+    process.env['HOLDPOINT_PAYLOAD_KEY'] = text;
+    try {
+      return await work();
+    } finally {
+      delete process.env['HOLDPOINT_PAYLOAD_KEY'];
+    }
+  };
+  let harness: Harness;
+  beforeAll(async () => {
+    harness = await withKey(key, () => startHarness({ payloadKey: key }));
+  }, 30_000);
+  afterAll(() => harness.close());
+
+  const connected = () =>
+    connect({
+      address: process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '',
+      namespace: 'default',
+      taskQueue: harness.taskQueue,
+    });
+
+  test('a turn runs, and Temporal holds nothing of its arguments in the clear', async () => {
+    const turn = await harness.start([migrate('c1', { sql: 'ADD COLUMN in_the_clear' })], { requester: someone() });
+    const [request] = await harness.requests(turn);
+    await harness.decide(request!, 'allow', { reason: 'reason in_the_clear' });
+    expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
+    const { history } = await harness.holdpoint.client.workflowService.getWorkflowExecutionHistory({
+      namespace: 'default',
+      execution: { workflowId: turn.workflowId },
+    });
+    const bytes = (history?.events ?? []).map((event) =>
+      JSON.stringify(event, (_key, value: unknown) =>
+        value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+      ),
+    );
+    expect(bytes.length).toBeGreaterThan(20);
+    expect(bytes.filter((text) => text.includes('in_the_clear'))).toEqual([]);
+  });
+
+  test('a client with another key gets a typed error, its decision does not count, the turn stays decidable', async () => {
+    const requester = someone();
+    const turn = await harness.start([migrate()], { requester });
+    const [request] = await harness.requests(turn);
+    const stranger = await withKey(randomBytes(32).toString('base64'), connected);
+    await expect(stranger.decide(turn.workflowId, decisionOn(request!, 'allow'))).rejects.toMatchObject({
+      code: 'PAYLOAD_UNREADABLE',
+    });
+    const seen = stranger.attach({ id: turn.id, subject: requester.subject });
+    await expect(seen.snapshot()).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
+    await eventually(async () => expect((await turn.snapshot()).ignored).toBe(1));
+    expect(await statuses(turn)).toEqual(['pending']);
+    await harness.decide(request!, 'deny');
+    expect(await outcomes(turn)).toEqual([['c1', 'denied']]);
+    await expect(seen.results()).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
+    await stranger.close();
+  });
+
+  test('a client without a key cannot read the turn', async () => {
+    const requester = someone();
+    const turn = await harness.start([migrate()], { requester });
+    const stranger = await connected();
+    const seen = stranger.attach({ id: turn.id, subject: requester.subject });
+    await expect(seen.snapshot()).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
+    await stranger.close();
+  });
+});
