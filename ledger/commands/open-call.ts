@@ -95,8 +95,9 @@ type Asking = Opening & { readonly plan: OpeningPlan & { kind: 'ask' } };
 
 async function ask(tx: Tx, opening: Asking, previous: RequestRow | null): Promise<Opened> {
   const { call, plan } = opening;
-  const covering = await coveringGrant(tx, opening);
-  if (covering !== null && previous === null) {
+  // What was found stale right before its effect is asked about: no window covered it there.
+  const covering = opening.cause === 'first' ? await coveringGrant(tx, opening) : null;
+  if (covering !== null) {
     const body = { ...proposalBody(call), grant: covering, rule: ruleBody(plan.draft) };
     tx.fact({
       kind: 'call.allowed',

@@ -135,6 +135,17 @@ describe('what was approved is what runs', () => {
     expect(harness.tools.received.filter((call) => call.arguments['environment'] === 'staging')).toHaveLength(0);
   });
 
+  test('another trace id, not a material field: the same digest under material, another one under arguments [BIND-09]', async () => {
+    const digests = async (bind: 'material' | 'arguments') => {
+      await harness.applyPolicy({ bind });
+      const calls = [migrate('c1', { trace_id: 'a' }), migrate('c2', { trace_id: 'b' })];
+      const turn = await harness.start(calls, { requester: someone() });
+      return new Set((await harness.requests(turn, 2)).map((request) => request.bindingDigest)).size;
+    };
+    expect(await digests('material')).toBe(1);
+    expect(await digests('arguments')).toBe(2);
+  });
+
   test('one allow by signal, by update and repeated is one operation [SWAP-4]', async () => {
     const { turn, request } = await begin(remove('c1', { id: 44 }));
     const decision = decisionOn(request, 'allow');

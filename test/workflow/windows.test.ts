@@ -136,6 +136,13 @@ describe('a live window does not cover', () => {
     expect(await next(remove('c1', { id: 13 }), requester)).toBe('pending');
   });
 
+  test('what only unsigned decisions opened, once signatures are required', async () => {
+    const { requester } = await opened(remove('c1', { id: 16 }));
+    await harness.applyPolicy({ ...MINUTES, trust: 'signatures' });
+    expect(await next(remove('c1', { id: 16 }), requester)).toBe('pending');
+    expect(runs(16)).toBe(1);
+  });
+
   test('a resource that moved', async () => {
     const { requester } = await opened(migrate('c1', { sql: 'moved' }));
     harness.tools.setVersion(8);
