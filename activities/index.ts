@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { withResultInStateUpTo, type CallState } from '../core/call-state';
 import type { Ending } from '../ledger/commands/outcomes';
 import type { DecisionAnswer } from '../ledger/commands/record-decision';
+import { LedgerError } from '../ledger/ledger-error';
 import type { Dependencies } from './dependencies';
 import { lookUpOutcome, type LookedUp } from './look-up-outcome';
 import { readResultChunk } from './read-result-chunk';
@@ -31,8 +32,9 @@ export function createActivities(deps: Dependencies): Activities {
   const { ledger } = deps;
   return {
     openRequests: (input) => whileBeating(() => openRequests(deps, input)),
-    recordDecision: ({ message, workflowId }) => whileBeating(() => ledger.recordDecision(message, workflowId)),
-    advanceRequest: (operationId) => ledger.advanceRequest(operationId),
+    recordDecision: ({ message, workflowId }) =>
+      whileBeating(() => inTime(deps, ledger.recordDecision(message, workflowId))),
+    advanceRequest: (operationId) => inTime(deps, ledger.advanceRequest(operationId)),
     withdrawCall: ({ operationId, reason }) => whileBeating(() => ledger.withdraw(operationId, reason)),
     runTool: (input) =>
       whileBeating(async () => {
@@ -43,6 +45,24 @@ export function createActivities(deps: Dependencies): Activities {
     readResultChunk: (input) => whileBeating(() => readResultChunk(deps, input)),
     recordOutcome: ({ operationId, ending }) => whileBeating(() => ledger.recordOutcome(operationId, ending)),
   };
+}
+
+/** Three attempts of it fit into what a client waits for an answer to its decision. */
+const LOCAL_LIMIT_MS = 1_000;
+
+/**
+ * In a local activity, the answer of a command or, where a lock keeps it waiting, an error that names the ledger: the
+ * activity's own time-out could not say what was waited for. The command may still be recorded afterwards.
+ */
+async function inTime<T>({ ledger: { store } }: Dependencies, command: Promise<T>): Promise<T> {
+  if (!Context.current().info.isLocal) return command;
+  const detail = `it gave no answer within ${LOCAL_LIMIT_MS} ms`;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const refuse = () => reject(new LedgerError('LEDGER_UNCERTAIN', { ledger: store.name, detail }));
+    timer = setTimeout(refuse, LOCAL_LIMIT_MS);
+  });
+  return Promise.race([command, late]).finally(() => clearTimeout(timer));
 }
 
 /**

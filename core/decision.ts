@@ -24,7 +24,7 @@ export interface Decision {
 /**
  * The typed answer to a decision. `accepted`: it counts; `alreadyDecided`: another gave the same answer first;
  * `conflict`: another answer stands; `late`: the deadline had passed; `stale`: another revision or digest is open;
- * `notRecorded`: the ledger could not be reached and nothing changed.
+ * `notRecorded`: the ledger did not take it in time, and `detail` names it; send the same decision again.
  */
 export type VerdictCode =
   | 'accepted'

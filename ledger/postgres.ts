@@ -61,6 +61,7 @@ export async function openPostgresStore({ url, log, clock }: PostgresStoreOption
     log.info({ ledger }, 'ledger opened');
     return {
       kind: 'postgres',
+      name: ledger,
       db,
       write: writer.write,
       nowMs: async () => clock?.() ?? (await serverNowMs(db)),

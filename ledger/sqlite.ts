@@ -53,6 +53,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     log.info({ ledger, engine: engine.name, version: engine.version }, 'ledger opened');
     return {
       kind: 'sqlite',
+      name: ledger,
       db,
       write: writer.write,
       nowMs: () => Promise.resolve(clock()),

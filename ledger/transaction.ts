@@ -35,6 +35,8 @@ export type Command<T> = (tx: Tx) => Promise<T>;
 /** One store (SQLite or PostgreSQL) behind one contract. */
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
+  /** The ledger's name in messages: its file, or its host and database. Never a password. */
+  readonly name: string;
   /** For reading; also sees what other processes committed. */
   readonly db: Kysely<Database>;
   /** Runs `command` in a transaction, possibly with others (group commit), and answers after COMMIT. */

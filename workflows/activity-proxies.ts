@@ -21,9 +21,10 @@ export const { runTool } = proxyActivities<Activities>({
 
 /**
  * In the worker that holds the turn, so that a verdict costs no task of its own. A local activity that retries holds
- * back timers and completion of the turn, and no schedule-to-close time-out stops it: hence few and short attempts.
+ * back timers and completion of the turn, and no schedule-to-close time-out stops it: hence few and short attempts. They
+ * end themselves after 1 s; the time-out is longer than all three, since that of an earlier attempt ends a later one.
  */
 export const judgedHere = proxyLocalActivities<Pick<Activities, 'recordDecision' | 'advanceRequest'>>({
-  startToCloseTimeout: '2s',
+  startToCloseTimeout: '5s',
   retry: { maximumAttempts: 3, initialInterval: '50ms' },
 });

@@ -1,4 +1,12 @@
-import { CancellationScope, condition, log, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  log,
+  setDefaultSignalHandler,
+  setHandler,
+} from '@temporalio/workflow';
 import type { Verdict, VerdictCode } from '../core/decision';
 import { TURN_LIMITS } from '../core/turn';
 import type { DecisionAnswer } from '../activities';
@@ -55,14 +63,16 @@ async function answerFor(turn: Turn, message: unknown, { keep }: { keep: boolean
     return accept(turn, await judgedHere.recordDecision(input));
   } catch (error) {
     log.warn('decision not recorded', { error: String(error) });
+    if (!keep) return verdict('notRecorded', `${reasonOf(error)} Send the same decision again: it counts once.`);
   }
-  if (!keep)
-    return verdict(
-      'notRecorded',
-      'the ledger could not be reached and nothing was recorded; send the same decision again',
-    );
   // A signal has nobody to tell, so it is kept and tried until the ledger answers.
   return accept(turn, await recordDecision(input));
+}
+
+/** The ledger's own words, which name it. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof ApplicationFailure ? cause.message : 'The ledger gave no answer.';
 }
 
 function accept(turn: Turn, { verdict: given, state }: DecisionAnswer): Verdict {

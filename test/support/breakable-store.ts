@@ -18,6 +18,7 @@ export function breakable(store: Store): BreakableStore {
     down: false,
     refused: 0,
     kind: store.kind,
+    name: store.name,
     get db() {
       if (this.down) throw refuse();
       return store.db;
