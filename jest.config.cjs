@@ -25,7 +25,8 @@ module.exports = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/summary-reporter.cjs'],
   maxWorkers: 2,
-  testTimeout: 20_000,
+  // A bound against hanging, not an expectation: a busy machine runs these several times slower.
+  testTimeout: 90_000,
   collectCoverageFrom: ['{core,ledger,client,activities,worker,cli}/**/*.ts', '!**/main.ts'],
   coverageProvider: 'v8',
   coverageThreshold: {
