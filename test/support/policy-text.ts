@@ -14,9 +14,6 @@ export interface PolicyVariant {
   readonly selfApproval?: boolean;
   /** Adds a preview by `plan_migration`, and the state by `read_rows`, to the cards of `apply_migration`. */
   readonly preview?: boolean;
-  /** Further lines of the entry of `delete_rows`, and of its material fields. */
-  readonly deleteRows?: string;
-  readonly deleteRowsMaterial?: string;
   /** JSON pointers into the arguments of `apply_migration`. */
   readonly secrets?: readonly string[];
   /** Lines that stand in for parts of the standard policy. */
@@ -58,7 +55,7 @@ servers:
       delete_rows:
         material:
           id: { at: /id, as: number }
-${lines(variant.deleteRowsMaterial)}${lines(variant.deleteRows)}${outcomeOf(variant)}
+${outcomeOf(variant)}
       apply_migration:
         arguments: { operation_id: { fill: operationId } }
         material:
@@ -77,10 +74,6 @@ ${variant.access ?? ACCESS}
 rules:
 ${variant.rules ?? standardRule({ bind, quorum, validity, escalateAfter, deadline, selfApproval: variant.selfApproval ?? false })}
 `;
-}
-
-function lines(text: string | undefined): string {
-  return text === undefined ? '' : `${text}\n`;
 }
 
 const PREVIEW = `        preview: { tool: plan_migration, show: diff }

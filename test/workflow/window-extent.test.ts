@@ -1,4 +1,4 @@
-import { migrate, remove, someone } from '../support/calls';
+import { remove, someone } from '../support/calls';
 import { MINUTE_MS, testClock } from '../support/clock';
 import { eventually } from '../support/eventually';
 import { startHarness, type Harness } from '../support/harness';
@@ -11,12 +11,6 @@ beforeAll(async () => {
   harness = await startHarness({ clock: clock.nowMs });
 }, 30_000);
 afterAll(() => harness.close());
-afterEach(() => {
-  harness.tools.setVersion(7);
-  harness.tools.setRows([{ id: 1 }]);
-  harness.tools.changeTool('apply_migration', {});
-});
-
 const MINUTES: Partial<PolicyVariant> = { validity: '{ minutes: 15 }' };
 type Call = Parameters<Harness['start']>[0][number];
 
@@ -38,8 +32,7 @@ const next = async (call: Call, requester = someone()) => {
     return status;
   });
 };
-const runs = (key: unknown) =>
-  harness.tools.runs.filter((run) => run.arguments['id'] === key || run.arguments['sql'] === key).length;
+const runs = (key: unknown) => harness.tools.runs.filter((run) => run.arguments['id'] === key).length;
 
 describe('a live window', () => {
   test('covers the same call in another turn, with the grant on record, and no other', async () => {
@@ -52,14 +45,6 @@ describe('a live window', () => {
     });
     expect(await next(remove('c1', { id: 2 }), requester)).toBe('pending');
     expect([runs(1), runs(2)]).toEqual([2, 0]);
-  });
-
-  test('lasts to its own end, not a moment longer', async () => {
-    const { requester } = await opened(remove('c1', { id: 3 }));
-    clock.advance(14 * MINUTE_MS);
-    expect(await next(remove('c1', { id: 3 }), requester)).toBe('executed');
-    clock.advance(MINUTE_MS);
-    expect(await next(remove('c1', { id: 3 }), requester)).toBe('pending');
   });
 
   test('of three uses is used up by three', async () => {
@@ -112,26 +97,8 @@ describe('a live window', () => {
 });
 
 describe('a live window does not cover', () => {
-  const disabled = { ...MINUTES, deleteRows: '        enabled: false' };
-  const quorum = { ...MINUTES, quorum: 2 };
-
-  test('a tool that was disabled', async () => {
-    const { requester } = await opened(remove('c1', { id: 11 }));
-    await harness.applyPolicy(disabled);
-    expect(await next(remove('c1', { id: 11 }), requester)).toBe('refused');
-    expect(runs(11)).toBe(1);
-  });
-
-  test('a changed rule', async () => {
-    const { requester } = await opened(remove('c1', { id: 12 }));
-    await harness.applyPolicy(quorum);
-    expect(await next(remove('c1', { id: 12 }), requester)).toBe('pending');
-  });
-
-  test('a changed address of the server; a changed comment voids nothing [WHO-14]', async () => {
+  test('a server that got another address [WHO-14]', async () => {
     const { requester } = await opened(remove('c1', { id: 13 }));
-    await harness.applyPolicy({ ...MINUTES, deleteRows: '        # a comment' });
-    expect(await next(remove('c1', { id: 13 }), requester)).toBe('executed');
     await harness.applyPolicy({ ...MINUTES, url: harness.tools.url.replace('127.0.0.1', 'localhost') });
     expect(await next(remove('c1', { id: 13 }), requester)).toBe('pending');
   });
@@ -142,54 +109,10 @@ describe('a live window does not cover', () => {
     expect(await next(remove('c1', { id: 16 }), requester)).toBe('pending');
     expect(runs(16)).toBe(1);
   });
-
-  test('a resource that moved', async () => {
-    const { requester } = await opened(migrate('c1', { sql: 'moved' }));
-    harness.tools.setVersion(8);
-    expect(await next(migrate('c1', { sql: 'moved' }), requester)).toBe('pending');
-    harness.tools.setVersion(7);
-    expect(await next(migrate('c1', { sql: 'moved' }), requester)).toBe('executed');
-  });
-
-  test('a tool whose definition changed', async () => {
-    const { requester } = await opened(migrate('c1', { sql: 'redefined' }));
-    harness.tools.changeTool('apply_migration', { description: 'Something else.' });
-    expect(await next(migrate('c1', { sql: 'redefined' }), requester)).toBe('pending');
-  });
-
-  test('anything after it was revoked', async () => {
-    const { requester, request } = await opened(remove('c1', { id: 14 }));
-    const grantId = `gr_${request.operationId.slice(3)}.1`;
-    expect((await harness.ledger.revokeGrant({ grantId, by: 'dana', reason: 'no' })).ok).toBe(true);
-    expect(await next(remove('c1', { id: 14 }), requester)).toBe('pending');
-    expect(runs(14)).toBe(1);
-  });
-
-  test('a target that crossed a threshold meanwhile', async () => {
-    const rule = (id: string, when: string, validity: string) => `  - id: ${id}
-    server: orders-db
-    scope: { tools: [delete_rows] }
-    when: { rows: ${when} }
-    approvers: { groups: [dba] }
-    bind: material
-    validity: ${validity}`;
-    const policy: Partial<PolicyVariant> = {
-      deleteRowsMaterial: '          rows: { from: state, at: /structuredContent/rows/0/id, as: number }',
-      deleteRows: '        state: { tool: read_rows, arguments: { table: { value: orders } } }',
-      rules: [rule('few', '{ atMost: 10 }', '{ minutes: 15 }'), rule('many', '{ above: 10 }', 'once')].join('\n'),
-    };
-    harness.tools.setRows([{ id: 10 }]);
-    const { requester } = await opened(remove('c1', { id: 15 }), policy);
-    expect(await next(remove('c1', { id: 15 }), requester)).toBe('executed');
-    harness.tools.setRows([{ id: 11 }]);
-    expect(await next(remove('c1', { id: 15 }), requester)).toBe('pending');
-    expect(runs(15)).toBe(2);
-  });
 });
 
 test('a window grant that is gone between the opening and the effect sends the call back to review', async () => {
   const { requester, request } = await opened(remove('c1', { id: 20 }));
-  harness.tools.behave('delete_rows', undefined);
   const grantId = `gr_${request.operationId.slice(3)}.1`;
   await harness.store.write(({ db }) =>
     db.updateTable('grants').set({ uses: 1, max_uses: 2 }).where('grant_id', '=', grantId).execute(),
