@@ -3,6 +3,7 @@ import type { RpcConnection, RpcReply, RpcRequest } from './rpc';
 
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 5_000;
+const LATE = 'this process was held up, or its connection took too long, after it had reserved the operation';
 
 export interface McpSessionOptions {
   readonly connect: () => Promise<Connected>;
@@ -46,6 +47,7 @@ export class McpSession {
   private async attempt(request: RpcRequest): Promise<RpcReply> {
     const opened = await this.open();
     if (!opened.ok) return { kind: 'notDispatched', detail: opened.detail };
+    if (request.isLate?.() === true) return { kind: 'notDispatched', detail: LATE };
     const { connection } = opened;
     this.uses.set(connection, (this.uses.get(connection) ?? 0) + 1);
     clearTimeout(this.idle);

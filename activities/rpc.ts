@@ -24,6 +24,8 @@ export interface RpcRequest {
   readonly signal?: AbortSignal | undefined;
   /** True for what has no effect: it may be asked twice, and over a connection that has been idle. */
   readonly repeatable: boolean;
+  /** Asked once a connection stands: true where that took so long that nothing may be sent any more. */
+  readonly isLate?: (() => boolean) | undefined;
 }
 
 /** One connection to a tool server that carries raw JSON-RPC messages. */

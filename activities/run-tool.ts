@@ -42,13 +42,13 @@ export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran>
     const prepared = await prepareCall(deps, { ...input, active });
     if (prepared.kind === 'refused') return recorded(await refuse(deps, prepared, input.attempt));
     await deps.onStep?.('beforeTransaction', prepared.ref.operationId);
-    const sendBeforeMs = performance.now() + LEASE_MARGIN_MS;
+    const isLate = lateAfter(LEASE_MARGIN_MS);
     const dispatched = await reserve(deps, prepared, input.attempt);
     switch (dispatched.kind) {
       case 'state':
         return recorded(dispatched.state);
       case 'dispatched':
-        return send(deps, prepared, { ...dispatched, attempt: input.attempt, sendBeforeMs });
+        return send(deps, prepared, { ...dispatched, attempt: input.attempt, isLate });
       case 'stale': {
         const state = await reopen(deps, prepared, dispatched.cause);
         if (state.status !== 'allowed') return recorded(state);
@@ -113,8 +113,7 @@ interface Sending {
   readonly approval: ApprovalFacts | null;
   readonly leaseUntilMs: number;
   readonly attempt: number;
-  /** By this process's monotonic clock, which goes on while the process is stopped. */
-  readonly sendBeforeMs: number;
+  readonly isLate: () => boolean;
 }
 
 async function send(deps: Dependencies, call: ReadyCall, sending: Sending): Promise<Ran> {
@@ -133,15 +132,19 @@ async function send(deps: Dependencies, call: ReadyCall, sending: Sending): Prom
 
 async function ask(deps: Dependencies, call: ReadyCall, sending: Sending): Promise<ToolAnswer> {
   const permit = await permitOf(deps.permitKey, call, sending);
-  if (performance.now() > sending.sendBeforeMs) {
-    return { kind: 'notSent', detail: 'this process was held up for too long after it had reserved the operation' };
-  }
   return deps.servers.get(call.server).callTool({
     name: call.call.tool,
     arguments: call.filled,
     meta: { 'dev.holdpoint/operation': call.ref.operationId, 'dev.holdpoint/permit': permit },
     timeoutMs: call.entry.timeoutMs,
+    isLate: sending.isLate,
   });
+}
+
+/** By two clocks: the monotonic one stands still while a machine sleeps, the other may be set back. */
+function lateAfter(limitMs: number): () => boolean {
+  const [since, sinceMs] = [performance.now(), Date.now()];
+  return () => performance.now() - since > limitMs || Date.now() - sinceMs > limitMs;
 }
 
 function endingOf(answer: ToolAnswer, attempt: number): Ending | null {

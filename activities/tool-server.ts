@@ -22,6 +22,8 @@ export interface ToolCall {
   readonly signal?: AbortSignal | undefined;
   /** True for a tool that only reads: then it is asked again where the connection was lost. */
   readonly read?: boolean;
+  /** Asked right before the call is sent; true where its time to be sent is over. */
+  readonly isLate?: () => boolean;
 }
 
 /** A tool server of the policy, as Holdpoint uses it. */
@@ -60,9 +62,17 @@ class SessionToolServer implements ToolServer {
     return listing;
   }
 
-  async callTool({ name, arguments: args, meta, timeoutMs, signal, read = false }: ToolCall): Promise<ToolAnswer> {
+  async callTool(call: ToolCall): Promise<ToolAnswer> {
+    const { name, arguments: args, meta, timeoutMs, signal, read = false, isLate } = call;
     const params = { name, arguments: args, ...(meta !== undefined && { _meta: meta }) };
-    const reply = await this.session.request({ method: 'tools/call', params, timeoutMs, signal, repeatable: read });
+    const reply = await this.session.request({
+      method: 'tools/call',
+      params,
+      timeoutMs,
+      signal,
+      repeatable: read,
+      isLate,
+    });
     // A tool that was never listed may have an output schema as well.
     const listed = this.tools?.get(name);
     return judgeReply(reply, { hasOutputSchema: listed === undefined || listed.raw['outputSchema'] !== undefined });
