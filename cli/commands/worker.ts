@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import pino, { type Logger } from 'pino';
 import { startWorkerProcess, type WorkerProcess } from '../../worker/run-worker-process';
 import { installTemporalRuntime } from '../../worker/temporal-runtime';
-import { readWorkerSettings } from '../../worker/worker-settings';
+import { readWorkerSettings, type WorkerSettings } from '../../worker/worker-settings';
 import { TASK_QUEUE } from '../../workflows/messages';
 import { describeCommand, type Cli } from '../command';
 import type { ExitName } from '../exit-codes';
@@ -29,14 +29,25 @@ async function worker({ env }: Io): Promise<ExitName> {
     );
   }
   const log = pino({ level: env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
-  installTemporalRuntime(log);
-  const started = await startWorkerProcess({ settings: read.settings, env, log });
+  const runtime = installTemporalRuntime(log);
+  try {
+    return await runWorker(read.settings, { env, log });
+  } finally {
+    await runtime.end();
+  }
+}
+
+async function runWorker(
+  settings: WorkerSettings,
+  { env, log }: { env: NodeJS.ProcessEnv; log: Logger },
+): Promise<ExitName> {
+  const started = await startWorkerProcess({ settings, env, log });
   if (!started.ok) {
     const exit = started.code === 'NO_POLICY' || started.code === 'PERMIT_KEY' ? 'refused' : 'unreachable';
     throw new CliFailure(exit, `The worker cannot start: ${started.detail} [${started.code}]`);
   }
   const { healthUrl, policyVersion } = started.process;
-  log.info({ healthUrl, policyVersion, namespace: read.settings.temporal.namespace }, 'worker.ready');
+  log.info({ healthUrl, policyVersion, namespace: settings.temporal.namespace }, 'worker.ready');
   return untilEnd(started.process, log);
 }
 
