@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Agent } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { Agent as TlsAgent } from 'node:https';
@@ -40,6 +41,8 @@ class HttpConnection implements RpcConnection {
     this.url = url;
     this.headers = headers;
     this.agent = url.protocol === 'https:' ? new TlsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+    // One listener for each request in flight, which Node would take for a leak from the eleventh on.
+    setMaxListeners(0, this.closing.signal);
   }
 
   async request({ method, params, timeoutMs, signal, repeatable }: RpcRequest): Promise<RpcReply> {
