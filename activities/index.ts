@@ -1,5 +1,11 @@
 import { Context } from '@temporalio/activity';
-import { withResultInStateUpTo, type CallState } from '../core/call-state';
+import {
+  progressSince,
+  withResultInStateUpTo,
+  type CallState,
+  type KnownRequest,
+  type Progress,
+} from '../core/call-state';
 import type { Ending } from '../ledger/commands/outcomes';
 import type { DecisionAnswer } from '../ledger/commands/record-decision';
 import { LedgerError } from '../ledger/ledger-error';
@@ -18,7 +24,7 @@ export type { LookedUp } from './look-up-outcome';
 export interface Activities {
   openRequests(input: OpenInput): Promise<OpenedTurn>;
   recordDecision(input: { readonly message: unknown; readonly workflowId: string }): Promise<DecisionAnswer>;
-  advanceRequest(operationId: string): Promise<CallState | null>;
+  advanceRequests(known: readonly KnownRequest[]): Promise<readonly Progress[]>;
   withdrawCall(input: { readonly operationId: string; readonly reason: string }): Promise<CallState | null>;
   runTool(input: RunInput): Promise<Ran>;
   lookUpOutcome(operationId: string): Promise<LookedUp>;
@@ -33,8 +39,8 @@ export function createActivities(deps: Dependencies): Activities {
   return {
     openRequests: (input) => whileBeating(() => openRequests(deps, input)),
     recordDecision: ({ message, workflowId }) =>
-      whileBeating(() => inTime(deps, ledger.recordDecision(message, workflowId))),
-    advanceRequest: (operationId) => inTime(deps, ledger.advanceRequest(operationId)),
+      whileBeating(async () => withoutCard(await inTime(deps, ledger.recordDecision(message, workflowId)))),
+    advanceRequests: (known) => inTime(deps, Promise.all(known.map((request) => advance(deps, request)))),
     withdrawCall: ({ operationId, reason }) => whileBeating(() => ledger.withdraw(operationId, reason)),
     runTool: (input) =>
       whileBeating(async () => {
@@ -45,6 +51,16 @@ export function createActivities(deps: Dependencies): Activities {
     readResultChunk: (input) => whileBeating(() => readResultChunk(deps, input)),
     recordOutcome: ({ operationId, ending }) => whileBeating(() => ledger.recordOutcome(operationId, ending)),
   };
+}
+
+/** All in one group commit, and one answer in the history. */
+async function advance({ ledger }: Dependencies, { operationId, revision }: KnownRequest): Promise<Progress> {
+  return progressSince(await ledger.advanceRequest(operationId), revision);
+}
+
+/** A turn may be sent 200 decisions, and each answer stays in its history: it names a result and carries no card. */
+function withoutCard({ verdict, state }: DecisionAnswer): DecisionAnswer {
+  return { verdict, state: state === null || state.status === 'pending' ? null : withResultInStateUpTo(state, 0) };
 }
 
 /** Three attempts of it fit into what a client waits for an answer to its decision. */

@@ -14,7 +14,8 @@ export const POLICY_LIMITS = {
   fileBytes: 1_048_576,
   depth: 24,
   wait: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
-  remind: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
+  /** Each reminder costs events of the one history that a turn has, and a request may wait for 30 days. */
+  remind: { minMs: 10 * MINUTE_MS, maxMs: LONGEST_WAIT_MS },
   toolTimeout: { minMs: SECOND_MS, maxMs: HOUR_MS },
   settleAfter: { minMs: 0, maxMs: HOUR_MS },
   lookUpBudget: { minMs: SECOND_MS, maxMs: DAY_MS },

@@ -24,7 +24,7 @@ export const { runTool } = proxyActivities<Activities>({
  * back timers and completion of the turn, and no schedule-to-close time-out stops it: hence few and short attempts. They
  * end themselves after 1 s; the time-out is longer than all three, since that of an earlier attempt ends a later one.
  */
-export const judgedHere = proxyLocalActivities<Pick<Activities, 'recordDecision' | 'advanceRequest'>>({
+export const judgedHere = proxyLocalActivities<Pick<Activities, 'recordDecision' | 'advanceRequests'>>({
   startToCloseTimeout: '5s',
   retry: { maximumAttempts: 3, initialInterval: '50ms' },
 });

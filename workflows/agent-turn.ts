@@ -14,7 +14,8 @@ import { showText } from '../core/display';
 import { resultShare } from '../core/turn';
 import type { TurnResult } from '../core/turn-packing';
 import type { LookedUp } from '../activities';
-import { judgedHere, lookUpOutcome, openRequests, recordOutcome, runTool, withdrawCall } from './activity-proxies';
+import { lookUpOutcome, openRequests, recordOutcome, runTool, withdrawCall } from './activity-proxies';
+import { advanceCalls } from './advance-calls';
 import { detailsOf } from './details';
 import { registerHandlers } from './decide';
 import { createDueTimes } from './due-times';
@@ -151,13 +152,6 @@ async function followNudges(turn: Turn, nudged: { count: number }): Promise<void
   for (let seen = 0; ;) {
     await condition(() => nudged.count > seen);
     seen = nudged.count;
-    for (const call of turn.calls.filter(isPending)) {
-      try {
-        const state = await judgedHere.advanceRequest(call.operationId);
-        if (state !== null && isPending(call)) take(turn, call, state);
-      } catch (error) {
-        log.warn('nudge not followed', { operationId: call.operationId, error: String(error) });
-      }
-    }
+    await advanceCalls(turn, turn.calls);
   }
 }

@@ -1,7 +1,7 @@
-import { log, sleep } from '@temporalio/workflow';
-import { judgedHere } from './activity-proxies';
+import { sleep } from '@temporalio/workflow';
+import { advanceCalls } from './advance-calls';
 import { pauseMs } from './pause';
-import { take, type Turn } from './turn-state';
+import type { Turn, TurnCall } from './turn-state';
 
 const SUMMARY_LENGTH = 200;
 
@@ -33,17 +33,9 @@ export function createDueTimes(turn: Turn): { readonly arm: () => void } {
 
 /** Advances every request that is due; true where one has to be tried again. */
 async function stillDue(turn: Turn, dueAtMs: number): Promise<boolean> {
-  const due = turn.calls.filter((call) => call.state.status === 'pending' && call.state.dueAtMs <= dueAtMs);
-  for (const call of due) {
-    try {
-      const state = await judgedHere.advanceRequest(call.operationId);
-      if (state !== null && call.state.status === 'pending') take(turn, call, state);
-    } catch (error) {
-      log.warn('due time not recorded', { operationId: call.operationId, error: String(error) });
-      return true;
-    }
-  }
-  return due.some((call) => call.state.status === 'pending' && call.state.dueAtMs <= dueAtMs);
+  const isDue = ({ state }: TurnCall) => state.status === 'pending' && state.dueAtMs <= dueAtMs;
+  await advanceCalls(turn, turn.calls.filter(isDue));
+  return turn.calls.some(isDue);
 }
 
 /** The label of the timer's bar in the Temporal UI. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { connect } from '../../client';
+import { connect, type Requester, type TurnStart } from '../../client';
 import { migrate, read, remove, someone } from '../support/calls';
 import { startHarness, type Harness } from '../support/harness';
 import { outcomes, statuses } from '../support/messages';
@@ -24,7 +24,11 @@ describe('a turn that cannot be one is refused before anybody is asked', () => {
     ['arguments that JSON would change', { calls: [read('c1', { arguments: { at: new Date(0) } })] }, /c1/],
     ['a number beyond 2^53', { calls: [read('c1', { arguments: { id: 2 ** 53 } })] }, /c1/],
   ])('%s', async (_name, change, message) => {
-    const { id = randomUUID(), requester = someone(), calls = [read()] } = change as Record<string, never>;
+    const {
+      id = randomUUID(),
+      requester = someone(),
+      calls = [read()],
+    } = change as Partial<{ id: string; requester: Requester; calls: TurnStart['calls'] }>;
     await expect(harness.start(calls, { id, requester })).rejects.toMatchObject({
       name: 'HoldpointError',
       code: 'TURN_INVALID',
