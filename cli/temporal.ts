@@ -27,15 +27,22 @@ async function connectTo({ env }: Io, place: Place): Promise<Holdpoint> {
   });
 }
 
+/** Fails at once where the place is a state folder whose `holdpoint dev` does not run. */
+export function assertRunning(place: Place): void {
+  if (place.kind === 'dev' && place.dev === null && place.ledgerUrl !== null) throw notRunning(place.stateDir);
+}
+
+function notRunning(stateDir: string): CliFailure {
+  return new CliFailure(
+    'unreachable',
+    `"holdpoint dev" is not running in ${safe(stateDir)}, so no Temporal is. Nothing was sent or recorded.`,
+    'Start it there in another terminal; or set TEMPORAL_ADDRESS and HOLDPOINT_LEDGER_URL.',
+  );
+}
+
 /** Without the user's Temporal profile: its TLS or API key is for another server. */
 async function connectToDev({ stateDir, dev }: Place & { kind: 'dev' }): Promise<Holdpoint> {
-  if (dev === null) {
-    throw new CliFailure(
-      'unreachable',
-      `"holdpoint dev" is not running in ${safe(stateDir)}, so no Temporal is. Nothing was sent or recorded.`,
-      'Start it there in another terminal; or set TEMPORAL_ADDRESS and HOLDPOINT_LEDGER_URL.',
-    );
-  }
+  if (dev === null) throw notRunning(stateDir);
   const { address, namespace } = dev.temporal;
   const connection = await Connection.connect({ address, connectTimeout: '5s' }).catch(() => {
     throw new CliFailure(

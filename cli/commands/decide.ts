@@ -11,7 +11,7 @@ import { paintFor } from '../paint';
 import { findPlace, withLedger, type Place, type PlaceOptions } from '../place';
 import { withProgress } from '../progress';
 import { actorOf, signed, type ReviewerOptions } from '../reviewer';
-import { withTemporal } from '../temporal';
+import { assertRunning, withTemporal } from '../temporal';
 import { jsonLine, safe } from '../text';
 
 interface Options extends PlaceOptions, ReviewerOptions {
@@ -64,6 +64,7 @@ interface Deciding {
 
 async function decide(io: Io, { id, answer, options }: Deciding): Promise<ExitName> {
   const place = await findPlace(io, options);
+  assertRunning(place);
   const request = await meantRequest(place, id);
   const { reason, minutes } = options;
   const unsigned = decisionOn(request, {

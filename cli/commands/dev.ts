@@ -65,7 +65,7 @@ async function run(io: Io, stateDir: string, example: boolean | null): Promise<E
   const onProgress = (step: string): void => {
     io.stderr.write(`… ${step}\n`);
   };
-  const started = await Promise.race([startStack({ stateDir, example, onProgress }), stopping]);
+  const started = await Promise.race([startStack({ stateDir, example, ports: 'usual', onProgress }), stopping]);
   if (started === 'stop') {
     await removeDevFile(stateDir);
     // What has been started so far cannot outlive this process.

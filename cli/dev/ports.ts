@@ -9,11 +9,13 @@ const ports = z.strictObject({ temporal: z.int(), ui: z.int(), health: z.int(), 
 /** The ports of a state folder. They are kept over restarts: the example's address is part of what was approved. */
 export type Ports = Readonly<z.infer<typeof ports>>;
 
-const PREFERRED: Ports = { temporal: 7233, ui: 8233, health: 9464, example: 4100 };
+const USUAL: Ports = { temporal: 7233, ui: 8233, health: 9464, example: 4100 };
 
-/** The ports of the last start, or the usual ones; another one for each that is taken. */
-export async function choosePorts(stateDir: string): Promise<Ports> {
-  const wanted = (await readPorts(stateDir)) ?? PREFERRED;
+const ANY: Ports = { temporal: 0, ui: 0, health: 0, example: 0 };
+
+/** The ports of the last start, or the usual ones (`any`: whatever is free); another one for each that is taken. */
+export async function choosePorts(stateDir: string, first: 'usual' | 'any'): Promise<Ports> {
+  const wanted = (await readPorts(stateDir)) ?? (first === 'usual' ? USUAL : ANY);
   return {
     temporal: await freePort(wanted.temporal),
     ui: await freePort(wanted.ui),

@@ -30,6 +30,8 @@ export interface StackOptions {
   readonly stateDir: string;
   /** Null: unless somebody's own policy is active. */
   readonly example: boolean | null;
+  /** Where nothing was started before; `any` for stacks that come and go side by side. */
+  readonly ports: 'usual' | 'any';
   /** Told before each step that may take more than a second. */
   readonly onProgress: (step: string) => void;
 }
@@ -70,7 +72,7 @@ interface Stopping {
 
 async function start(options: StackOptions, { stops, stop }: Stopping): Promise<Stack> {
   const { stateDir, onProgress } = options;
-  const ports = await choosePorts(stateDir);
+  const ports = await choosePorts(stateDir, options.ports);
   const temporal = await startTemporal(options, ports);
   stops.push(() => temporal.stop());
   const ledgerUrl = pathToFileURL(join(stateDir, LEDGER_FILE)).href;

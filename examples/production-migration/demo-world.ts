@@ -42,7 +42,7 @@ export async function inWorld(
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-demo-'));
   try {
     await makeStateFolder(folder);
-    const starting = startStack({ stateDir: folder, example: true, onProgress: progress });
+    const starting = startStack({ stateDir: folder, example: true, ports: 'any', onProgress: progress });
     try {
       const done = starting.then((stack) => run(folder, stack, story)).then(() => 'done' as const);
       return await Promise.race([done, stopping]);

@@ -1,0 +1,200 @@
+import { once } from 'node:events';
+import { existsSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+import { join } from 'node:path';
+import { readDevFile, type DevFile } from '../../cli/dev/dev-file';
+import { assertBuilt, bareEnvironment, run, start, temporaryFolder, type CliProcess, type Ran } from '../support/cli';
+import { eventually } from '../support/eventually';
+import { processesWith } from '../support/processes';
+
+const READY_MS = 45_000;
+
+let folder: string;
+let stateDir: string;
+let running: CliProcess[];
+
+beforeAll(assertBuilt);
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  stateDir = join(folder, '.holdpoint');
+  running = [];
+});
+
+afterEach(async () => {
+  for (const child of running) child.signal('SIGKILL');
+  await Promise.all(running.map((child) => child.exited));
+  await eventually(() => expect(processesWith(folder)).toEqual([]), 15_000);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The Temporal CLI that the other tests use, so that nothing is downloaded here. */
+const env = { TEMPORAL_CLI_PATH: process.env['HOLDPOINT_TEST_TEMPORAL_CLI'] };
+
+function startDev(...args: string[]): CliProcess {
+  const dev = start(['dev', ...args], { cwd: folder, env });
+  running.push(dev);
+  return dev;
+}
+
+async function ready(dev: CliProcess): Promise<DevFile> {
+  await eventually(
+    () => expect(`${dev.output.stdout}${dev.output.stderr}`).toContain('In another terminal of this folder:'),
+    READY_MS,
+  );
+  const file = await readDevFile(stateDir);
+  if (file === null) throw new Error('there is no dev file');
+  return file;
+}
+
+/** A command in another terminal of the same folder, with no flags. */
+function here(...args: string[]): Promise<Ran> {
+  return run(args, { cwd: folder });
+}
+
+async function onlyRequest(): Promise<{ shortId: string; turnId: string }> {
+  return eventually(async () => {
+    const [record] = JSON.parse((await here('requests', '--json')).stdout) as readonly {
+      request: { shortId: string; turnId: string };
+    }[];
+    if (record === undefined) throw new Error('no request is open');
+    return record.request;
+  });
+}
+
+async function occupiedPort(): Promise<{ server: Server; port: number }> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { server, port: (server.address() as AddressInfo).port };
+}
+
+const EXAMPLE_TURN = join(__dirname, '../../examples/production-migration/turn.json');
+
+describe('holdpoint dev', () => {
+  test(
+    'runs everything in an empty folder, survives a killed worker, and leaves nothing behind',
+    async () => {
+      const dev = startDev();
+      const { temporal, healthUrl, pid } = await ready(dev);
+      expect(pid).toBe(dev.pid);
+      expect(dev.output.stdout).toContain(`${temporal.uiUrl}/namespaces/default/workflows?query=WorkflowType`);
+      expect(dev.output.stdout).toContain('user:amira through support-bot: starts turns');
+      expect(dev.output.stdout).toContain('dana, another person: decides');
+      expect(dev.output.stdout).toContain('TRUST: namespace. Unsigned decisions count');
+      expect((await fetch(temporal.uiUrl)).status).toBe(200);
+      expect(await (await fetch(`${healthUrl}/healthz`)).json()).toEqual({ healthy: true });
+      expect((await here('doctor')).code).toBe(0);
+
+      const second = await here('dev');
+      expect(second).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`"holdpoint dev" runs in ${stateDir} already: process ${pid}`),
+      });
+
+      expect((await here('turn', 'start', EXAMPLE_TURN)).code).toBe(0);
+      const { shortId, turnId } = await onlyRequest();
+      const [worker] = processesWith('cli/main.js worker').filter((line) => ownedBy(line, dev.pid));
+      process.kill(Number.parseInt(worker ?? '', 10), 'SIGKILL');
+      await eventually(() => expect(dev.output.stderr).toContain('The worker has ended and is started again'));
+      expect((await here('show', shortId)).stdout).toContain('ALTER TABLE orders DROP COLUMN legacy_note');
+      await eventually(async () => expect((await here('allow', shortId)).code).toBe(0), READY_MS);
+      const results = await here('turn', 'results', turnId, '--wait');
+      expect(results.code).toBe(0);
+      expect(results.stdout).toContain('{"applied":true,"result":{"version":8}}');
+
+      dev.signal('SIGINT');
+      expect(await dev.exited).toBe(0);
+      expect(dev.output.stderr).toMatch(/… stopping\n$/);
+      expect(processesWith(folder)).toEqual([]);
+      expect(existsSync(join(stateDir, 'dev.json'))).toBe(false);
+      expect((await here('audit', 'verify')).stdout).toContain('The audit holds');
+      expect(await here('allow', shortId)).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('"holdpoint dev" is not running in'),
+      });
+    },
+    2 * READY_MS,
+  );
+
+  test(
+    'takes other ports where its own are in use, and after a SIGKILL goes on where it was',
+    async () => {
+      const [first, second] = [await occupiedPort(), await occupiedPort()];
+      const made = startDev();
+      await eventually(() => expect(existsSync(join(stateDir, 'keys'))).toBe(true));
+      made.signal('SIGKILL');
+      await made.exited;
+      await eventually(() => expect(processesWith(folder)).toEqual([]), 15_000);
+      writeFileSync(
+        join(stateDir, 'ports.json'),
+        JSON.stringify({ temporal: first.port, ui: second.port, health: first.port, example: second.port }),
+      );
+      const dev = startDev();
+      const { temporal, healthUrl, example } = await ready(dev);
+      for (const url of [`http://${temporal.address}`, temporal.uiUrl, healthUrl, example?.url ?? '']) {
+        expect([String(first.port), String(second.port)]).not.toContain(new URL(url).port);
+      }
+      first.server.close();
+      second.server.close();
+      expect((await here('turn', 'start', EXAMPLE_TURN)).code).toBe(0);
+      const { shortId, turnId } = await onlyRequest();
+      dev.signal('SIGKILL');
+      await dev.exited;
+      await eventually(() => expect(processesWith(folder)).toEqual([]), 15_000);
+      expect(await here('turn', 'show', turnId)).toMatchObject({
+        code: 3,
+        stderr: expect.stringContaining('is not running'),
+      });
+
+      const again = startDev();
+      expect((await ready(again)).temporal.address).toBe(temporal.address);
+      expect((await here('deny', shortId)).code).toBe(0);
+      expect((await here('turn', 'results', turnId, '--wait')).code).toBe(5);
+      again.signal('SIGTERM');
+      expect(await again.exited).toBe(0);
+    },
+    3 * READY_MS,
+  );
+
+  test(
+    'without the example waits for a policy of the user, and takes it without a restart',
+    async () => {
+      const dev = startDev('--no-example');
+      await ready(dev);
+      await eventually(() => expect(dev.output.stderr).toContain('No policy is active, so no worker runs.'));
+      expect((await here('init')).code).toBe(0);
+      expect(readFileSync(join(folder, 'policy.yaml'), 'utf8')).toContain('destructive-tools');
+      const applied = await here('policy', 'apply', 'policy.yaml');
+      expect(applied).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining('warning: server tools cannot be reached'),
+      });
+      await eventually(() => expect(dev.output.stdout).toContain('The worker is up.'), READY_MS);
+      expect((await here('doctor')).code).toBe(0);
+      dev.signal('SIGTERM');
+      expect(await dev.exited).toBe(0);
+    },
+    2 * READY_MS,
+  );
+
+  test('says where it may not write', async () => {
+    writeFileSync(join(folder, '.holdpoint'), 'a file');
+    const dev = startDev();
+    expect(await dev.exited).toBe(3);
+    expect(dev.output.stderr).toContain(`The state folder ${stateDir} cannot be written to`);
+  });
+
+  test('says what it tried where there is no Temporal', async () => {
+    const dev = start(['dev'], { cwd: folder, env: { ...bareEnvironment(), TEMPORAL_CLI_PATH: '/nowhere/temporal' } });
+    running.push(dev);
+    expect(await dev.exited).toBe(3);
+    expect(dev.output.stderr).toContain('TEMPORAL_CLI_PATH: /nowhere/temporal does not run as the Temporal CLI');
+    expect(dev.output.stderr).toContain('[TEMPORAL_BINARY_MISSING]');
+  });
+});
+
+/** Whether the process of a line of `ps` was started by `pid`. */
+function ownedBy(line: string, pid: number): boolean {
+  const status = readFileSync(`/proc/${Number.parseInt(line, 10)}/status`, 'utf8');
+  return status.includes(`PPid:\t${pid}\n`);
+}
