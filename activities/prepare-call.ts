@@ -6,7 +6,7 @@ import { amountOf, readMaterial } from '../core/material';
 import { accessRefusal } from '../core/policy-access';
 import { serverOf, toolOf } from '../core/policy-lookup';
 import { atPointer, canonicalJson, type JsonObject, type JsonValue } from '../core/json';
-import type { BindMode, ServerEntry, ToolEntry } from '../core/policy';
+import type { ServerEntry, ToolEntry } from '../core/policy';
 import type { ProposedCall, TurnInput } from '../core/turn';
 import { parseArguments } from '../core/turn-schema';
 import type { Active } from '../ledger/ledger';
@@ -46,7 +46,7 @@ export interface ReadyCall {
 export type PreparedCall = ReadyCall | { readonly kind: 'refused'; readonly ref: CallRef; readonly refusal: Refusal };
 
 /** The ids of a call; they depend on nothing that may change. */
-function refOf(turn: TurnRef, call: ProposedCall): CallRef {
+function refOf(deps: Dependencies, { turn, call, active }: Preparing): CallRef {
   const { requester, turnId, workflowId } = turn;
   return {
     operationId: operationId({ requesterSubject: requester.subject, turnId, callId: call.id }),
@@ -57,26 +57,31 @@ function refOf(turn: TurnRef, call: ProposedCall): CallRef {
     requesterKey: digestOf({ subject: requester.subject, agent: requester.agent, chain: requester.chain }),
     server: call.server,
     tool: call.tool,
-    contentDigest: contentDigestOf(call),
+    contentDigest: digestOf(['holdpoint/call/1', call.server, call.tool, contentOf(deps, call, active)]),
   };
 }
 
-function contentDigestOf(call: ProposedCall): string {
+/** The arguments without secrets, since a guess at a short one could be tested on the digest; all, where none is named. */
+function contentOf({ secretsKey }: Dependencies, call: ProposedCall, active: Active | null): JsonValue {
   const parsed = parseArguments(call.arguments);
-  const args = parsed.ok ? parsed.value : { unreadable: parsed.detail };
-  return digestOf(['holdpoint/call/1', call.server, call.tool, args]);
+  if (!parsed.ok) return { unreadable: parsed.detail };
+  if (active === null) return keyedToken(secretsKey, parsed.value);
+  return maskSecrets(parsed.value, toolOf(active.policy, call.server, call.tool)?.secrets ?? [], secretsKey);
+}
+
+interface Preparing {
+  readonly turn: TurnRef;
+  readonly call: ProposedCall;
+  readonly active: Active | null;
 }
 
 /**
  * Reads and judges a call afresh: policy, server, tool, arguments, access, rules, resource version. Used before anybody
  * is asked and again right before the effect; anything missing, unknown or unreachable refuses it.
  */
-export async function prepareCall(
-  deps: Dependencies,
-  at: { turn: TurnRef; call: ProposedCall; active: Active | null },
-): Promise<PreparedCall> {
-  const { turn, call, active } = at;
-  const ref = refOf(turn, call);
+export async function prepareCall(deps: Dependencies, preparing: Preparing): Promise<PreparedCall> {
+  const { call, active } = preparing;
+  const ref = refOf(deps, preparing);
   const refuse = (why: Refusal): PreparedCall => ({ kind: 'refused', ref, refusal: why });
   if (active === null) return refuse(refusal('NO_POLICY'));
   const place = locate(active, ref, call);
@@ -164,12 +169,14 @@ function ready(deps: Dependencies, judging: Judging, fresh: Fresh): ReadyCall {
   const { ref, call, server, entry, tool } = judging;
   const bind = fresh.ask?.bind ?? 'arguments';
   const toolDigest = toolDefinitionDigest(tool.raw);
+  const masked = maskSecrets(call.arguments, entry.secrets, deps.secretsKey);
+  const material = Object.fromEntries(materialOf(call, entry, deps.secretsKey));
   return {
     kind: 'ready',
     ...judging,
     ...fresh,
     material: fresh.material.map((field) => showField(field, entry, deps.secretsKey)),
-    masked: maskSecrets(call.arguments, entry.secrets, deps.secretsKey),
+    masked,
     toolDigest,
     argumentsDigest: ref.contentDigest,
     bindingDigest: bindingDigest({
@@ -179,20 +186,24 @@ function ready(deps: Dependencies, judging: Judging, fresh: Fresh): ReadyCall {
       tool: call.tool,
       toolDigest,
       bind,
-      bound: boundBy(bind, call, entry),
+      bound: { tool: null, arguments: masked, material }[bind],
       resourceVersion: fresh.resourceVersion,
     }),
-    similarDigest: digestOf(['holdpoint/similar/1', call.server, call.tool, boundBy('material', call, entry)]),
+    similarDigest: digestOf(['holdpoint/similar/1', call.server, call.tool, material]),
   };
 }
 
-/** The arguments that an approval binds. What is read from the state is a condition, not part of what was approved. */
-function boundBy(bind: BindMode, call: ProposedCall, entry: ToolEntry): JsonValue {
-  if (bind === 'tool') return null;
-  if (bind === 'arguments') return call.arguments;
-  const fields = entry.material.filter((field) => field.from === 'arguments');
-  // Raw, not as typed for the card: two values of a wrong kind are still two values.
-  return Object.fromEntries(fields.map(({ name, at }) => [name, { ...atPointer(call.arguments, at) }]));
+/** The arguments that are material. What is read from the state is a condition, not part of what was approved. */
+function materialOf(call: ProposedCall, { material, secrets }: ToolEntry, key: Uint8Array): [string, JsonObject][] {
+  const fields = material.filter((field) => field.from === 'arguments');
+  return fields.map(({ name, at }) => {
+    // Raw, not as typed for the card: two values of a wrong kind are still two values.
+    const read = atPointer(call.arguments, at);
+    return [
+      name,
+      read.found && touchesSecret(at, secrets) ? { ...read, value: keyedToken(key, read.value) } : { ...read },
+    ];
+  });
 }
 
 function showField(field: MaterialField, entry: ToolEntry, key: Uint8Array): MaterialField {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { sql } from 'kysely';
 import { connect } from '../../client';
+import { bindingDigest, digestOf } from '../../core/digest';
 import { migrate, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
 import { decisionOn, startHarness, type Harness } from '../support/harness';
@@ -36,6 +37,35 @@ describe('a secret argument', () => {
     const [another] = await harness.requests(other);
     expect(another!.bindingDigest).not.toBe(request!.bindingDigest);
     expect(another!.arguments['password']).not.toBe(request!.arguments['password']);
+  });
+
+  test('of few possible ones cannot be found out by a guess at a digest, wherever it is bound [BIND-05]', async () => {
+    const args = { environment: 'production', sql: '4711' };
+    for (const bind of ['arguments', 'material'] as const) {
+      await harness.applyPolicy({ secrets: ['/sql'], bind });
+      const turn = await harness.start([migrate('c1', args)], { requester: someone() });
+      const [request] = await harness.requests(turn);
+      await harness.decide(request!, 'allow');
+      expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
+      const { requester, server: name, serverIdentity: identity, tool, toolDigest, resourceVersion } = request!;
+      const material = { environment: { found: true, value: 'production' }, statement: { found: true, value: '4711' } };
+      const bound = bind === 'arguments' ? args : material;
+      const guesses = [
+        digestOf(['holdpoint/call/1', name, tool, args]),
+        bindingDigest({ v: 1, requester, server: { name, identity }, tool, toolDigest, bind, bound, resourceVersion }),
+        digestOf(['holdpoint/similar/1', name, tool, material]),
+      ];
+      const kept = await everything();
+      expect(guesses.filter((guess) => kept.includes(guess))).toEqual([]);
+    }
+  });
+
+  test('of a call that came before there was a policy cannot be found out either', async () => {
+    await harness.store.write(({ db }) => db.updateTable('policies').set({ active: 0 }).execute());
+    const turn = await harness.start([migrate('c1', { password: '4711' })], { requester: someone() });
+    expect((await turn.results())[0]!.end).toMatchObject({ code: 'NO_POLICY' });
+    const args = { environment: 'production', sql: 'ADD COLUMN note', password: '4711' };
+    expect(await everything()).not.toContain(digestOf(['holdpoint/call/1', 'orders-db', 'apply_migration', args]));
   });
 });
 
