@@ -108,10 +108,56 @@ describe('with a worker', () => {
     });
   });
 
-  test('50 calls run side by side', async () => {
+  test('50 calls run side by side, and the process warns of nothing', async () => {
+    const warnings: string[] = [];
+    const listen = (warning: Error) => void warnings.push(warning.message);
+    process.on('warning', listen);
     const calls = Array.from({ length: 50 }, (_, index) => read(`c${index}`));
     const turn = await harness.start(calls, { requester: someone() });
     expect((await turn.results()).map((result) => result.outcome)).toEqual(Array(50).fill('executed'));
+    process.off('warning', listen);
+    expect(warnings).toEqual([]);
+  });
+
+  test('a turn terminated while its call runs: the outcome is on record, and the same start reads it', async () => {
+    harness.tools.behave('delete_rows', { kind: 'hold' }, 1);
+    const [id, requester] = [randomUUID(), someone()];
+    const calls = [remove('c1', { id: 71 })];
+    const turn = await harness.start(calls, { id, requester });
+    const [request] = await harness.requests(turn);
+    await harness.decide(request!, 'allow');
+    await eventually(() => expect(harness.tools.receivedBy('delete_rows').at(-1)?.arguments['id']).toBe(71));
+    await harness.holdpoint.client.workflow.getHandle(turn.workflowId).terminate('by an operator');
+    harness.tools.release('delete_rows');
+    await eventually(async () =>
+      expect((await harness.ledger.operation(request!.operationId))?.state).toBe('executed'),
+    );
+    const again = await harness.start(calls, { id, requester });
+    expect(await outcomes(again)).toEqual([['c1', 'executed']]);
+    expect(runs(71)).toHaveLength(1);
+  });
+
+  test('a turn cut off while it waits is taken up by the same start: nobody is asked twice', async () => {
+    const [id, requester] = [randomUUID(), someone()];
+    const calls = [remove('c1', { id: 72 })];
+    const turn = await harness.start(calls, { id, requester });
+    const [request] = await harness.requests(turn);
+    await harness.holdpoint.client.workflow.getHandle(turn.workflowId).terminate('by an operator');
+    const again = await harness.start(calls, { id, requester });
+    expect(await harness.requests(again)).toEqual([request]);
+    await harness.decide(request!, 'allow');
+    expect(await outcomes(again)).toEqual([['c1', 'executed']]);
+    expect((await harness.notices(request!.operationId)).filter((name) => name.endsWith(':opened'))).toHaveLength(1);
+  });
+
+  test('a decision for a turn that never was is an unknown request, on record', async () => {
+    const decision = { ...decisionOn((await begin()).request, 'allow'), operationId: `op_${'e'.repeat(40)}` };
+    expect(await harness.holdpoint.decide(`no-turn-${randomUUID()}`, decision)).toMatchObject({
+      code: 'unknownRequest',
+      state: null,
+    });
+    const facts = await harness.facts();
+    expect(facts.filter((fact) => fact.body['namedOperation'] === decision.operationId)).toHaveLength(1);
   });
 
   test('the 201st decision of a turn gets a typed limit; the deadline still fires [ENG-13]', async () => {
@@ -196,6 +242,21 @@ describe('without a worker', () => {
     const cancelled = events.findIndex((event) => event.workflowExecutionCancelRequestedEventAttributes);
     const between = events.slice(signalled, cancelled).filter((event) => event.workflowTaskCompletedEventAttributes);
     expect(between).toEqual([]);
+  });
+
+  test('a turn that was cancelled before it began withdraws its calls and sends nothing', async () => {
+    const requester = someone();
+    const workflowId = randomUUID();
+    const { workflow } = harness.holdpoint.client;
+    const calls = [remove('c1'), read('c2')];
+    const args = [{ v: 1, turnId: randomUUID(), requester, calls }];
+    const handle = await workflow.start('agentTurn', { workflowId, taskQueue: harness.taskQueue, args });
+    await handle.cancel();
+    await harness.startWorker();
+    expect(await handle.result()).toMatchObject({
+      results: [{ end: { outcome: 'withdrawn' } }, { end: { outcome: 'withdrawn' } }],
+    });
+    expect(harness.tools.received).toHaveLength(0);
   });
 
   test('a start waits for a worker and is not lost', async () => {
