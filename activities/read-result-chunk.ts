@@ -1,3 +1,4 @@
+import { cut } from '../core/display';
 import type { ReadResult, ResultChunk } from '../workflows/messages';
 import type { Dependencies } from './dependencies';
 
@@ -12,8 +13,7 @@ export async function readResultChunk(
   const stored = await (wanted.revision === undefined ? storedResult(deps, wanted) : storedCard(deps, wanted));
   if (stored === null) return null;
   // JSON text escapes no character beyond the basic plane, so a chunk must not end within a surrogate pair.
-  const rest = stored.slice(offset, offset + CHUNK_UNITS);
-  const text = /[\ud800-\udbff]$/.test(rest) ? rest.slice(0, -1) : rest;
+  const text = cut(stored.slice(offset, offset + CHUNK_UNITS + 1), CHUNK_UNITS);
   const next = offset + text.length;
   return { text, next: next < stored.length ? next : null };
 }

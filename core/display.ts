@@ -13,6 +13,7 @@ export type TextNote = 'not NFC' | 'mixed scripts' | 'invisible' | 'bidi' | 'con
  * (U+2800, U+FFFC, U+1D159, U+16FE4), and the two brackets of the escape itself.
  */
 const HIDDEN = /(?! )[\p{C}\p{Default_Ignorable_Code_Point}\p{Z}\u2800\ufffc\u27e6\u27e7\u{1d159}\u{16fe4}]/gu;
+const UNSTORABLE = /[\p{Cc}\p{Cs}]/gu;
 const CONTROL = /\p{Cc}/u;
 const BIDI = /\p{Bidi_Control}/u;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
@@ -36,6 +37,22 @@ const LOOK_ALIKES = [
  */
 export function showText(text: string, mode: TextMode = 'line'): string {
   return text.replace(HIDDEN, (char) => (mode === 'block' && isLayout(char) ? char : escapeOf(char)));
+}
+
+/** The first `length` UTF-16 units of a text, one less where the last would be half of a surrogate pair. */
+export function cut(text: string, length: number): string {
+  if (text.length <= length) return text;
+  const kept = text.slice(0, length);
+  return /[\ud800-\udbff]$/.test(kept) ? kept.slice(0, -1) : kept;
+}
+
+/**
+ * A text of any length and content as every store and digest takes it: at most `length` UTF-16 units and `…` where it
+ * was longer; half characters and controls other than newline and tab are escapes. Not yet safe to print: `showText`.
+ */
+export function storable(text: string, length: number): string {
+  const whole = cut(text, length).replace(UNSTORABLE, (char) => (isLayout(char) ? char : escapeOf(char)));
+  return whole.length > length || text.length > length ? `${cut(whole, length)}…` : whole;
 }
 
 /** A text for one line of a terminal or log: no control byte is left, so nothing moves the cursor or fakes a link. */

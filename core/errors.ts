@@ -1,3 +1,5 @@
+import { storable } from './display';
+
 /** One entry of the catalogue: the message template (`{name}` places), and whether the same call may succeed later. */
 interface ErrorEntry {
   readonly message: string;
@@ -204,13 +206,15 @@ export interface Refusal {
 /** A value may come from a model or a server; a message that carries it whole could fill a history. */
 const LONGEST_VALUE = 2_000;
 
-/** The catalogue's message for `code` with `values` in its places; one not given shows as `?`, a long one is cut. */
+/**
+ * The catalogue's message for `code` with `values` in its places; one not given shows as `?`, a long one is cut. It can
+ * be stored and digested whatever the values hold.
+ */
 export function refusal(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}): Refusal {
   const detail = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => shown(values[name]));
   return { code, detail };
 }
 
 function shown(value: string | number = '?'): string {
-  const text = String(value);
-  return text.length > LONGEST_VALUE ? `${text.slice(0, LONGEST_VALUE)}…` : text;
+  return storable(String(value), LONGEST_VALUE);
 }

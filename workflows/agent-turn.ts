@@ -10,7 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CallState } from '../core/call-state';
-import { showText } from '../core/display';
+import { cut, showText } from '../core/display';
 import { resultShare } from '../core/turn';
 import type { TurnResult } from '../core/turn-packing';
 import type { LookedUp } from '../activities';
@@ -114,7 +114,7 @@ async function run(turn: Turn, call: TurnCall, attempt: number): Promise<void> {
   const { turnId, requester, workflowId } = turn;
   const resultBytes = resultShare(turn.calls.length);
   const input = { turn: { turnId, requester, workflowId }, call: call.proposed, attempt, resultBytes };
-  const summary = showText(`${call.proposed.server}: ${call.proposed.tool}`).slice(0, 200);
+  const summary = cut(showText(`${call.proposed.server}: ${call.proposed.tool}`), 200);
   try {
     const { state, unrecorded } = await runTool.executeWithOptions({ summary }, [input]);
     if (unrecorded !== null) await recordOutcome({ operationId: call.operationId, ending: unrecorded });

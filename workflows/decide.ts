@@ -8,6 +8,7 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import type { Verdict, VerdictCode } from '../core/decision';
+import { cut } from '../core/display';
 import { TURN_LIMITS } from '../core/turn';
 import type { DecisionAnswer } from '../activities';
 import { judgedHere, recordDecision } from './activity-proxies';
@@ -34,7 +35,7 @@ export function registerHandlers(turn: Turn, nudge: () => void): void {
   });
   setHandler(nudgeSignal, nudge);
   setDefaultSignalHandler(async (name: string) => {
-    await decide(turn, { unknownSignal: name.slice(0, 200) }, { keep: false });
+    await decide(turn, { unknownSignal: cut(name, 200) }, { keep: false });
   });
 }
 

@@ -1,3 +1,4 @@
+import { storable } from '../core/display';
 import { memberOf } from '../core/member';
 
 const REASON_LENGTH = 1_000;
@@ -19,6 +20,6 @@ export function readWithdrawal(message: unknown): Withdrawal | null {
   const took = 'the requester took it back';
   return {
     callId,
-    reason: reason === undefined || reason === '' ? took : `${took}: ${reason.slice(0, REASON_LENGTH)}`,
+    reason: reason === undefined || reason === '' ? took : `${took}: ${storable(reason, REASON_LENGTH)}`,
   };
 }

@@ -25,3 +25,13 @@ test('a message has the values in its places, and a question mark where none was
 test('a value that looks like a place stays as it is', () => {
   expect(refusal('TURN_CONFLICT', { turn: '{turn} $& x' }).detail).toContain('The turn {turn} $& x exists');
 });
+
+test.each([
+  ['half a character', 'a\ud800b', 'a⟦U+D800⟧b'],
+  ['a NUL and an escape', 'a\u0000\u001bb', 'a⟦U+0000⟧⟦U+001B⟧b'],
+  ['two lines', 'a\nb', 'a\nb'],
+  ['a character across the limit', `${'x'.repeat(1_999)}😀y`, `${'x'.repeat(1_999)}…`],
+  ['2,000 NULs', '\u0000'.repeat(2_000), `${'⟦U+0000⟧'.repeat(250)}…`],
+])('a value with %s can be stored and digested', (_name, detail, shown) => {
+  expect(refusal('TURN_INVALID', { detail }).detail).toBe(`The turn cannot be started: ${shown}.`);
+});

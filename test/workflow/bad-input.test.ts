@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { connect, type Requester, type TurnStart } from '../../client';
 import { migrate, read, remove, someone } from '../support/calls';
 import { startHarness, type Harness } from '../support/harness';
+import { sendJson, startRawMcpServer } from '../support/raw-mcp-server';
 import { outcomes, statuses } from '../support/messages';
 
 let harness: Harness;
@@ -81,6 +82,19 @@ describe('a call that cannot be made refuses itself, its siblings go on', () => 
 });
 
 describe('what is down', () => {
+  test('a tool server that answers its list with half a character refuses the call', async () => {
+    const broken = await startRawMcpServer(({ message }, response) => {
+      if (message?.method !== 'tools/list') return false;
+      return sendJson(response, { jsonrpc: '2.0', id: message.id, error: { code: 1, message: 'no \ud800\u0000' } });
+    });
+    await harness.applyPolicy({ url: broken.url });
+    const turn = await harness.start([remove()], { requester: someone() });
+    const [result] = await turn.results();
+    await harness.applyPolicy();
+    await broken.close();
+    expect(result!.end).toMatchObject({ outcome: 'refused', code: 'SERVER_UNREACHABLE' });
+  });
+
   test('a tool server that is down refuses the call and says so; nothing is asked', async () => {
     await harness.tools.stop();
     const turn = await harness.start([remove()], { requester: someone() });
