@@ -15,6 +15,7 @@ const payload = (encoding: string, data: string): Payload => ({
 });
 const BROKEN: readonly (readonly [string, readonly Payload[]])[] = [
   ['broken JSON', [payload('json/plain', '{"operationId":"op_')]],
+  ['lists 20,000 deep', [payload('json/plain', '['.repeat(20_000) + ']'.repeat(20_000))]],
   ['an unknown encoding', [payload('binary/other', 'x')]],
   ['an encrypted text without a key', [payload('binary/holdpoint-aes-256-gcm', 'x'.repeat(40))]],
   ['no encoding', [{ data: Buffer.from('{}') }]],
@@ -82,7 +83,7 @@ describe('what cannot be decoded', () => {
     },
   );
 
-  test.each(BROKEN.slice(0, 4))('a withdraw signal with %s takes nothing back', async (_name, payloads) => {
+  test.each(BROKEN.slice(0, 5))('a withdraw signal with %s takes nothing back', async (_name, payloads) => {
     const { turn, request, workflowId } = await begin();
     await signalRaw(workflowId, 'withdraw', payloads);
     await eventually(async () => expect((await turn.snapshot()).ignored).toBe(1));
@@ -100,6 +101,15 @@ describe('what cannot be decoded', () => {
       expect(await statuses(turn)).toEqual(['pending']);
     },
   );
+
+  test.each([
+    ['a character across its limit', `${'x'.repeat(999)}😀`],
+    ['half a character', '\ud800'],
+  ])('a withdrawal whose reason holds %s ends the call', async (_name, reason) => {
+    const { turn } = await begin();
+    await sendSignal(harness, turn, { reason }, 'withdraw');
+    expect(await outcomes(turn)).toEqual([['c1', 'withdrawn']]);
+  });
 
   test('a start with a broken input ends as refused', async () => {
     for (const [index, [, payloads]] of BROKEN.entries()) {
