@@ -22,10 +22,3 @@ function maskMember(value: JsonObject, [head, ...rest]: readonly string[], key: 
     Object.entries(value).map(([name, entry]) => [name, name === head ? maskAt(entry, rest, key) : entry]),
   );
 }
-
-/** Whether a pointer lies at or below one of `secrets`, or above one: what it names then holds a secret. */
-export function touchesSecret(pointer: string, secrets: readonly string[]): boolean {
-  return secrets.some(
-    (secret) => pointer === secret || pointer.startsWith(`${secret}/`) || secret.startsWith(`${pointer}/`),
-  );
-}

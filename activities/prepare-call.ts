@@ -2,18 +2,19 @@ import { bindingDigest, digestOf, keyedToken, operationId, toolDefinitionDigest 
 import { refusal, type Refusal } from '../core/errors';
 import type { Ask, MaterialField } from '../core/evaluation';
 import { evaluate } from '../core/evaluate-policy';
-import { amountOf, readMaterial } from '../core/material';
+import { readMaterial } from '../core/material';
 import { accessRefusal } from '../core/policy-access';
 import { serverOf, toolOf } from '../core/policy-lookup';
 import { atPointer, canonicalJson, type JsonObject, type JsonValue } from '../core/json';
 import type { ServerEntry, ToolEntry } from '../core/policy';
 import type { ProposedCall, TurnInput } from '../core/turn';
 import { parseArguments } from '../core/turn-schema';
+import { touchesSecret } from '../core/touches-secret';
 import type { Active } from '../ledger/ledger';
 import type { CallRef } from '../ledger/commands/open-call';
 import { checkArguments } from './check-arguments';
 import type { Dependencies } from './dependencies';
-import { maskSecrets, touchesSecret } from './masking';
+import { maskSecrets } from './masking';
 import { readTool } from './read-tool';
 import { undeclaredTool } from './undeclared-tool';
 import type { ToolDefinition } from './tool-server';
@@ -209,16 +210,6 @@ function materialOf(call: ProposedCall, { material, secrets }: ToolEntry, key: U
 function showField(field: MaterialField, entry: ToolEntry, key: Uint8Array): MaterialField {
   const secret = field.from === 'arguments' && field.found && touchesSecret(field.at, entry.secrets);
   return secret ? { ...field, value: keyedToken(key, field.value) } : field;
-}
-
-/** Amounts of a call by material field, for the totals of a window. */
-export function amountsOf(material: readonly MaterialField[]): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    material.flatMap(({ name, value }) => {
-      const amount = amountOf(value);
-      return amount === null ? [] : [[name, amount]];
-    }),
-  );
 }
 
 /** What the dispatch transaction compares with the open request to tell what changed. */

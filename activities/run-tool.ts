@@ -7,9 +7,11 @@ import type { Dispatched } from '../ledger/commands/dispatch';
 import type { Ending } from '../ledger/commands/outcomes';
 import { toolResultOf } from '../ledger/rows';
 import type { Dependencies } from './dependencies';
+import { maskSecrets } from './masking';
 import { openingOf } from './open-requests';
 import { permitOf } from './permit-of';
-import { amountsOf, boundOf, prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
+import { amountsOf } from '../core/material';
+import { boundOf, prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
 import type { ToolAnswer } from './tool-server';
 
 export interface RunInput {
@@ -86,7 +88,7 @@ async function reserve(deps: Dependencies, call: ReadyCall, attempt: number): Pr
           v: 1 as const,
           server: call.server,
           contract: entry.outcome,
-          arguments: call.masked,
+          arguments: maskSecrets(call.filled, entry.secrets, deps.secretsKey),
           idempotent: entry.idempotent,
         };
   return deps.ledger.dispatch({

@@ -2,6 +2,7 @@ import type { ToolEntry, ToolRead } from './policy';
 import type { DraftServer, PolicyDraft } from './policy-draft';
 import { namesText, pointerTo, quoted, valueFault } from './policy-fault';
 import type { PolicyFault, PolicyPath } from './policy-fault';
+import { touchesSecret } from './touches-secret';
 
 /** A tool entry, the server that it is on, and its place. */
 type Spot = { readonly server: DraftServer; readonly tool: ToolEntry; readonly path: PolicyPath };
@@ -72,15 +73,36 @@ function helperRefusal(draft: PolicyDraft, { server, tool }: Omit<Spot, 'path'>,
   return rule === undefined ? null : `rule ${rule.entry.id} asks about it, and a helper runs without asking`;
 }
 
+function lookUpFaults(spot: Spot): PolicyFault[] {
+  const { outcome } = spot.tool;
+  if (outcome?.source.kind !== 'tool') return [];
+  const given = outcome.source.read.arguments;
+  const nameless = namelessFaults(spot, given);
+  return nameless.length > 0 ? nameless : secretFaults(spot, given);
+}
+
 /** A look-up by tool has to name the operation; otherwise an earlier effect would pass for this one. */
-function lookUpFaults({ tool, path }: Spot): PolicyFault[] {
-  if (tool.outcome?.source.kind !== 'tool') return [];
-  const given = tool.outcome.source.read.arguments;
+function namelessFaults({ tool, path }: Spot, given: ToolRead['arguments']): PolicyFault[] {
   const names = given === null ? tool.fill : Object.values(given).filter(({ kind }) => kind === 'operationId');
   if (Object.keys(names).length > 0) return [];
   const message = `${tool.name}: the look-up does not get the operation id; it gets ${given === null ? "the call's own arguments" : namesText(Object.keys(given))}`;
   const hint = 'Add an argument { fill: operationId } to "outcome".';
   return [valueFault('POLICY_CONTRADICTION', [...path, 'outcome', 'arguments'], { message, hint })];
+}
+
+/** Secrets are not kept, so a look-up would get a token in their place, and find nothing. */
+function secretFaults({ tool, path }: Spot, given: ToolRead['arguments']): PolicyFault[] {
+  const place = [...path, 'outcome', 'arguments'];
+  if (given === null && tool.secrets.length > 0) {
+    const message = `${tool.name}: the look-up would get the call's own arguments, of which ${namesText(tool.secrets)} is not kept`;
+    const hint = 'Add "arguments: { operation_id: { fill: operationId } }" to "outcome".';
+    return [valueFault('POLICY_CONTRADICTION', place, { message, hint })];
+  }
+  return Object.entries(given ?? {}).flatMap(([name, source]) => {
+    if (source.kind !== 'pointer' || !touchesSecret(source.at, tool.secrets)) return [];
+    const message = `${tool.name}: the look-up reads ${source.at}, which holds a secret and is not kept`;
+    return [valueFault('POLICY_CONTRADICTION', [...place, name], { message, hint: 'Look up by other arguments.' })];
+  });
 }
 
 function isFilled(tool: ToolEntry, at: string): boolean {

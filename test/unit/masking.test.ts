@@ -1,4 +1,5 @@
-import { maskSecrets, touchesSecret } from '../../activities/masking';
+import { maskSecrets } from '../../activities/masking';
+import { touchesSecret } from '../../core/touches-secret';
 
 const KEY = new Uint8Array(32).fill(7);
 

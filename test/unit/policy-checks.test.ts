@@ -263,6 +263,25 @@ const ROWS: readonly Row[] = [
     ],
   },
   {
+    name: 'a look-up with the arguments of a call that has a secret',
+    edits: [['arguments: { operation_id: { fill: operationId } }, executed', 'executed']],
+    problems: [
+      `16:9 POLICY_CONTRADICTION apply_migration: the look-up would get the call's own arguments, of which /password is not kept [Add "arguments: { operation_id: { fill: operationId } }" to "outcome".]`,
+    ],
+  },
+  {
+    name: 'a look-up by a secret, and by what holds one',
+    edits: [
+      [
+        'arguments: { operation_id: { fill: operationId } }, executed',
+        'arguments: { id: { fill: operationId }, a: { at: /password/x }, b: { at: /passwords } }, executed',
+      ],
+    ],
+    problems: [
+      '16:85 POLICY_CONTRADICTION apply_migration: the look-up reads /password/x, which holds a secret and is not kept [Look up by other arguments.]',
+    ],
+  },
+  {
     name: 'material that Holdpoint fills',
     edits: [['statement: { at: /sql, as: sql }', 'statement: { at: /operation_id/x, as: sql }']],
     problems: [

@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { RunStep } from '../../activities/dependencies';
 import { runTool } from '../../activities/run-tool';
+import { parsePolicyFile } from '../../core/policy-file';
 import type { ProposedCall } from '../../core/turn';
 import type { TurnResult } from '../../core/turn-packing';
 import { mail, migrate, read, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
 import { decisionOn, startHarness, type Harness } from '../support/harness';
 import { outcomes } from '../support/messages';
+import { policyText } from '../support/policy-text';
 
 let atStep: Partial<Record<RunStep, () => Promise<unknown>>> = {};
 
@@ -225,6 +227,25 @@ describe('what comes back from the tool', () => {
     expect(result!.end).toMatchObject({ outcome: 'executed', evidence: 'lookUp' });
     expect(received(name)).toHaveLength(1);
     expect(runs(name)).toHaveLength(1);
+  });
+
+  test('a look-up with the arguments of the call gets the operation id that Holdpoint filled in', async () => {
+    const lookUp = 'arguments: { operation_id: { fill: operationId } }\n          executed';
+    const [before, middle, after] = policyText({ url: harness.tools.url }).split(lookUp);
+    const text = `${before!}${lookUp}${middle!}executed${after!}`;
+    const parsed = parsePolicyFile(text, 'policy.yaml');
+    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+    await harness.ledger.applyPolicy({ text, fileName: 'policy.yaml', policy: parsed.policy, by: 'test' });
+    harness.tools.behave('apply_migration', { kind: 'commitThenDrop' }, 1);
+    const { turn, request } = await begin(migrate('c1', { sql: 'looked up by its own' }));
+    await harness.decide(request, 'allow');
+    const [result] = await turn.results();
+    expect(result!.end).toMatchObject({ outcome: 'executed', evidence: 'lookUp' });
+    expect(harness.tools.receivedBy('find_migration').at(-1)?.arguments).toEqual({
+      environment: 'production',
+      sql: 'looked up by its own',
+      operation_id: request.operationId,
+    });
   });
 
   test('no answer and no effect: failed by look-up, after the tool had time to settle', async () => {
