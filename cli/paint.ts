@@ -14,5 +14,3 @@ export function paintFor({ color }: Pick<Output, 'color'>): Paint {
   const wrap = (on: number, off: number) => (text: string) => (color ? `\u001b[${on}m${text}\u001b[${off}m` : text);
   return { bold: wrap(1, 22), dim: wrap(2, 22), red: wrap(31, 39), green: wrap(32, 39), yellow: wrap(33, 39) };
 }
-
-export const PLAIN: Paint = paintFor({ color: false });

@@ -41,7 +41,7 @@ async function newKey(io: Io, file: string | undefined, { json = false }: Option
 }
 
 /** Never over an existing file: what it signed could not be checked any more. */
-export async function writeKey(path: string, privateKey: string): Promise<void> {
+async function writeKey(path: string, privateKey: string): Promise<void> {
   await writeFile(path, privateKey, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
     const exists = errorCode(error) === 'EEXIST';
     const why = exists ? 'exists already, and a key is never replaced' : 'cannot be written';

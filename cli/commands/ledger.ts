@@ -16,7 +16,7 @@ export function addLedger(program: Command, { io, end }: Cli): void {
   const ledger = program.command('ledger').description('Acts on the ledger as a whole');
   describeCommand(withJson(withState(ledger.command('accept'))), {
     summary: 'Accept a restored ledger, after a look at what was sent since the backup: workers run on it again.',
-    examples: ['holdpoint unknown', 'holdpoint ledger accept'],
+    examples: ['holdpoint ledger accept', 'holdpoint ledger accept --json'],
     exits: ['unreachable'],
   }).action((options: Options) => end(accept(io, options)));
 }

@@ -84,7 +84,7 @@ function show(io: Io, records: readonly RequestRecord[], { nowMs, status }: { no
 }
 
 /** One line for each request; the material is cut here, and whole on the card. */
-export function requestTable(records: readonly RequestRecord[], nowMs: number): string {
+function requestTable(records: readonly RequestRecord[], nowMs: number): string {
   const rows = records.map(({ request, standing }) => [
     request.shortId,
     standing.state === 'pending' ? relative(request.deadlineAtMs, nowMs) : standing.state,

@@ -50,12 +50,9 @@ async function show(io: Io, id: string, options: Options): Promise<ExitName> {
 }
 
 /** Everything that is known of one operation, and the revision of its request that is meant. */
-export type CallRecord = Awaited<ReturnType<typeof recordFor>>;
+type CallRecord = Awaited<ReturnType<typeof recordFor>>;
 
-export async function recordFor(
-  ledger: Ledger,
-  { operationId, revision }: Pick<OperationMatch, 'operationId' | 'revision'>,
-) {
+async function recordFor(ledger: Ledger, { operationId, revision }: Pick<OperationMatch, 'operationId' | 'revision'>) {
   const { store } = ledger;
   const [revisions, decisions, operation, facts, active, nowMs] = await Promise.all([
     revisionsOf(store.db, operationId),
@@ -81,10 +78,7 @@ function jsonOf({ meant, revisions, decisions, operation, facts }: CallRecord) {
   };
 }
 
-export function recordText(
-  record: CallRecord,
-  { paint, audit }: { readonly paint: Paint; readonly audit: boolean },
-): string {
+function recordText(record: CallRecord, { paint, audit }: { readonly paint: Paint; readonly audit: boolean }): string {
   const { meant, revisions, decisions, operation, facts, policy, nowMs } = record;
   const newest = revisions.at(-1);
   const parts: string[] = [];
@@ -106,7 +100,7 @@ function headText({ operationId, server, tool, requester }: OperationRecord): st
 }
 
 /** How a sent operation ended and what proves it. */
-export function outcomeText(operation: OperationRecord, paint: Paint): string {
+function outcomeText(operation: OperationRecord, paint: Paint): string {
   const { state, evidence, detail, attempt, settledBy, isError, approval } = operation;
   const word = {
     dispatched: paint.yellow('sent; its outcome is not known yet'),
@@ -141,6 +135,6 @@ const EVIDENCE: Readonly<Record<string, string>> = {
 };
 
 /** One audit fact on one line. */
-export function factText({ seq, atMs, kind, body }: Fact): string {
+function factText({ seq, atMs, kind, body }: Fact): string {
   return `  #${seq}  ${when(atMs)}  ${safe(kind)}  ${safe(JSON.stringify(body))}`;
 }

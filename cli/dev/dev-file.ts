@@ -21,7 +21,7 @@ const devFile = z.strictObject({
 /** What `holdpoint dev` runs and where; the other commands of the same folder read it. It exists while dev runs. */
 export type DevFile = Readonly<z.infer<typeof devFile>>;
 
-export const DEV_FILE = 'dev.json';
+const DEV_FILE = 'dev.json';
 
 /** The dev file of a state folder; null where there is none that this release can read. */
 export async function readDevFile(stateDir: string): Promise<DevFile | null> {

@@ -5,7 +5,7 @@ import type { DevFile } from './dev-file';
 import { EXAMPLE_TURN_FILE } from './example';
 
 /** The list of turns that wait for people, in the Temporal UI. */
-export function waitingTurnsUrl({ temporal }: Pick<DevFile, 'temporal'>): string {
+function waitingTurnsUrl({ temporal }: Pick<DevFile, 'temporal'>): string {
   const query = 'WorkflowType = "agentTurn" AND ExecutionStatus = "Running" AND HoldpointState = "pending"';
   return `${temporal.uiUrl}/namespaces/${temporal.namespace}/workflows?query=${encodeURIComponent(query)}`;
 }
