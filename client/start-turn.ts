@@ -1,6 +1,7 @@
 import {
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
   type Client,
   type WorkflowStartOptions,
 } from '@temporalio/client';
@@ -13,7 +14,6 @@ import type { PackedSnapshot, TurnResult } from '../core/turn-packing';
 import { AGENT_TURN, openedUpdate } from '../workflows/messages';
 import { startAttributes } from '../workflows/search-attributes';
 import { bounded } from './bounded';
-import { decoded } from './decoded';
 import { holdpointError, HoldpointError } from './errors';
 
 /** A turn as a runtime proposes it; `requester.chain` may be left out where the agent acts for the person directly. */
@@ -90,11 +90,18 @@ function matching<T extends { readonly contentDigest: string }>(turn: TurnInput,
 /** A turn that has ended keeps its results. One that was cut off, or whose outcome was unknown, reads its rows again. */
 async function attach(client: Client, turn: TurnInput, options: Options): Promise<PackedSnapshot | null> {
   const handle = client.workflow.getHandle<() => Promise<TurnResult>>(options.workflowId);
-  const result = await handle.result().catch(() => null);
-  const ended = result === null ? null : matching(turn, decoded(result));
+  // Bounded: another runtime may have taken the turn up meanwhile, and then it is not over.
+  const answer = await bounded(client, () => handle.result()).catch(notEnded);
+  const ended = answer?.kind === 'answer' ? matching(turn, answer.value) : null;
   const settled = ended?.results.every((result) => result.end.outcome !== 'unknown') ?? false;
   if (settled) return null;
   return open(client, turn, { ...options, workflowIdReusePolicy: 'ALLOW_DUPLICATE' });
+}
+
+/** The turn was cut off; anything else is an error of the caller. */
+function notEnded(error: unknown): null {
+  if (error instanceof WorkflowFailedError) return null;
+  throw error;
 }
 
 function summaryOf(turn: TurnInput): string {

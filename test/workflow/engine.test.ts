@@ -150,6 +150,20 @@ describe('with a worker', () => {
     expect((await harness.notices(request!.operationId)).filter((name) => name.endsWith(':opened'))).toHaveLength(1);
   });
 
+  test('several runtimes that take up one turn that was cut off all attach, while it waits', async () => {
+    const [id, requester] = [randomUUID(), someone()];
+    const calls = [remove('c1', { id: 73 })];
+    const turn = await harness.start(calls, { id, requester });
+    const [request] = await harness.requests(turn);
+    await harness.holdpoint.client.workflow.getHandle(turn.workflowId).terminate('by an operator');
+    const since = Date.now();
+    const turns = await Promise.all(Array.from({ length: 8 }, () => harness.start(calls, { id, requester })));
+    expect(Date.now() - since).toBeLessThan(8_000);
+    expect(await harness.requests(turns[7]!)).toEqual([request]);
+    await harness.decide(request!, 'deny');
+    for (const each of turns) expect(await outcomes(each)).toEqual([['c1', 'denied']]);
+  });
+
   test('a decision for a turn that never was is an unknown request, on record', async () => {
     const decision = { ...decisionOn((await begin()).request, 'allow'), operationId: `op_${'e'.repeat(40)}` };
     expect(await harness.holdpoint.decide(`no-turn-${randomUUID()}`, decision)).toMatchObject({
