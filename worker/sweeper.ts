@@ -139,11 +139,21 @@ async function lookUpOrphans({ client, deps }: Sweep): Promise<void> {
     .select(['operation_id', 'workflow_id'])
     .where('state', '=', 'dispatched')
     .where('lease_until', '<', nowMs - PATIENCE_MS)
+    .orderBy('lease_until')
     .limit(MOST_ROWS)
     .execute();
   for (const row of orphans) {
-    if (!(await isRunning(client, row.workflow_id))) await lookUpOutcome(deps, row.operation_id);
+    if (!(await isRunning(client, row.workflow_id))) await lookUpOrphan(deps, row.operation_id);
   }
+}
+
+/** A turn would send again what is proven absent; without one that proof is the outcome. */
+async function lookUpOrphan(deps: Dependencies, operationId: string): Promise<void> {
+  const { state, attempt } = await lookUpOutcome(deps, operationId);
+  if (state.status !== 'allowed') return;
+  const detail =
+    'the tool has no record of this operation: nothing was done. Its turn has ended, so it is not sent again';
+  await deps.ledger.recordOutcome(operationId, { outcome: 'failed', detail, evidence: 'lookUp', attempt: attempt - 1 });
 }
 
 async function isRunning(client: Client, workflowId: string): Promise<boolean> {
