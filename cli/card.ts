@@ -210,8 +210,9 @@ function answerLines({ request, standing, decisions }: CardView, paint: Paint): 
   const made = decisions.map((decision) => {
     const signed = decision.verified ? 'signed' : paint.red('UNVERIFIED: not signed');
     const reason = decision.reason === null ? '' : `: ${safe(JSON.stringify(decision.reason))}`;
+    const minutes = decision.minutes === null ? '' : ` for ${decision.minutes} min`;
     const revision = decision.revision === request.revision ? '' : ` of revision ${decision.revision}`;
-    return `  ${when(decision.atMs)}  ${decision.answer}${revision} by ${safe(decision.reviewer)} (${signed}, ${safe(decision.channel)})${reason}`;
+    return `  ${when(decision.atMs)}  ${decision.answer}${minutes}${revision} by ${safe(decision.reviewer)} (${signed}, ${safe(decision.channel)})${reason}`;
   });
   const recorded = made.length === 0 ? [] : ['decisions', ...made];
   if (standing.state !== 'pending') return recorded;

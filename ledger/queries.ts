@@ -3,7 +3,7 @@ import { isJsonObject, parseStrictJson, type JsonObject } from '../core/json';
 import type { ApprovalFacts } from '../core/outcome';
 import type { ApprovalRequest, RequestStanding } from '../core/request';
 import { listGrants } from './grant-queries';
-import { approvalOf, cardOf, type OperationRow, type RequestRow } from './rows';
+import { approvalOf, cardOf, countedOf, type OperationRow, type RequestRow } from './rows';
 import type { Database, RequestRowState } from './schema';
 
 /** The reading half of the ledger, for people: what the commands and pages show. Nothing here is written or locked. */
@@ -85,6 +85,7 @@ export interface DecisionRecord {
   readonly reason: string | null;
   readonly channel: string;
   readonly verified: boolean;
+  readonly minutes: number | null;
   readonly atMs: number;
 }
 
@@ -98,13 +99,10 @@ export async function decisionsOn(db: Db, operationId: string): Promise<readonly
     .orderBy('decision_id')
     .execute();
   return rows.map((row) => ({
-    decisionId: row.decision_id,
+    ...countedOf(row),
     revision: row.revision,
-    reviewer: row.reviewer,
-    answer: row.answer,
     reason: row.reason,
     channel: row.channel,
-    verified: row.verified === 1,
     atMs: row.decided_at,
   }));
 }
