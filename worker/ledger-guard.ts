@@ -1,4 +1,4 @@
-import { ScheduleNotFoundError, type Client, type ScheduleHandle } from '@temporalio/client';
+import { ScheduleAlreadyRunning, ScheduleNotFoundError, type Client, type ScheduleHandle } from '@temporalio/client';
 import { LedgerError } from '../ledger/ledger-error';
 import { readHead } from '../ledger/audit-read';
 import type { Log } from '../ledger/log';
@@ -47,7 +47,9 @@ export async function startLedgerGuard(options: LedgerGuardOptions): Promise<{ s
   };
 }
 
-async function compare({ client, store, taskQueue }: LedgerGuardOptions): Promise<LedgerError | null> {
+type Comparing = Pick<LedgerGuardOptions, 'client' | 'store' | 'taskQueue'>;
+
+async function compare({ client, store, taskQueue }: Comparing, isFirst = true): Promise<LedgerError | null> {
   const mark = await readMark(client, taskQueue);
   const now = await markOf(store);
   if (mark !== null && mark.epoch !== now.epoch) {
@@ -57,6 +59,9 @@ async function compare({ client, store, taskQueue }: LedgerGuardOptions): Promis
     return new LedgerError('LEDGER_RESTORED', {
       detail: `its audit ends at record ${now.seq}, and record ${mark.seq} was there`,
     });
+  }
+  if (mark === null && isFirst) {
+    return (await createMark(client, taskQueue, now)) ? null : compare({ client, store, taskQueue }, false);
   }
   if (mark === null || mark.seq < now.seq) await writeMark(client, taskQueue, now);
   return null;
@@ -90,20 +95,31 @@ export async function readMark(client: Client, taskQueue: string): Promise<Ledge
   }
 }
 
-async function writeMark(client: Client, taskQueue: string, { epoch, seq }: LedgerMark): Promise<void> {
-  const note = `${epoch} ${seq}`;
+async function writeMark(client: Client, taskQueue: string, mark: LedgerMark): Promise<void> {
   try {
-    await scheduleOf(client, taskQueue).update((known) => ({
-      ...known,
-      state: { ...known.state, paused: true, note },
-    }));
+    await scheduleOf(client, taskQueue).update((known) => ({ ...known, state: { ...known.state, ...stateOf(mark) } }));
   } catch (error) {
     if (!(error instanceof ScheduleNotFoundError)) throw error;
+    if (!(await createMark(client, taskQueue, mark))) await writeMark(client, taskQueue, mark);
+  }
+}
+
+/** False where another worker that started at the same instant was first; its ledger need not be the same one. */
+async function createMark(client: Client, taskQueue: string, mark: LedgerMark): Promise<boolean> {
+  try {
     await client.schedule.create({
       scheduleId: scheduleOf(client, taskQueue).scheduleId,
       spec: {},
       action: { type: 'startWorkflow', workflowType: 'ledgerMark', taskQueue, args: [] },
-      state: { paused: true, note },
+      state: stateOf(mark),
     });
+    return true;
+  } catch (error) {
+    if (error instanceof ScheduleAlreadyRunning) return false;
+    throw error;
   }
+}
+
+function stateOf({ epoch, seq }: LedgerMark): { readonly paused: true; readonly note: string } {
+  return { paused: true, note: `${epoch} ${seq}` };
 }

@@ -15,11 +15,11 @@ describe('a ledger that was restored from a backup', () => {
     await harness.close();
   });
 
-  const guard = (store: Store = harness.store) =>
+  const guard = (store: Store = harness.store, taskQueue = harness.taskQueue) =>
     startLedgerGuard({
       client: harness.holdpoint.client,
       store,
-      taskQueue: harness.taskQueue,
+      taskQueue,
       log: harness.deps.log,
       onRestored: () => undefined,
     });
@@ -49,5 +49,22 @@ describe('a ledger that was restored from a backup', () => {
     await before.stop();
     await older.tamper('delete from audit where seq = 2', 'update audit_heads set seq = 1');
     await expect(guard(older.store)).rejects.toThrow('its audit ends at record 1, and record 2 was there');
+  });
+
+  test('is told from workers that start at the same instant: each of them starts, once the first mark is written', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const taskQueue = `${harness.taskQueue}-${round}`;
+      const guards = await Promise.all(Array.from({ length: 8 }, () => guard(harness.store, taskQueue)));
+      await Promise.all(guards.map((each) => each.stop()));
+      await expect(guard(older.store, taskQueue)).rejects.toMatchObject({ code: 'LEDGER_RESTORED' });
+    }
+  });
+
+  test('is not taken for the first one where two start at the same instant on different ledgers', async () => {
+    const taskQueue = `${harness.taskQueue}-two`;
+    const started = await Promise.allSettled([guard(harness.store, taskQueue), guard(older.store, taskQueue)]);
+    const refused = started.filter((each) => each.status === 'rejected');
+    expect(refused).toMatchObject([{ reason: { code: 'LEDGER_RESTORED' } }]);
+    for (const each of started) if (each.status === 'fulfilled') await each.value.stop();
   });
 });
