@@ -1,8 +1,11 @@
 import type { RunStep } from '../../activities/dependencies';
 import { verifyAudit } from '../../ledger/audit-verify';
 import { unknownOperations } from '../../ledger/queries';
+import type { Store } from '../../ledger/transaction';
 import type { PolicyVariant } from '../support/policy-text';
+import { freshDatabase } from '../support/postgres';
 import { startStage, type Stage } from '../support/stage';
+import { STORE_KINDS } from '../support/stores';
 
 /** A lease of 2 s and its margin of 5 s, then one second for the tool to settle. */
 const POLICY = { timeout: '2s', settleAfter: '1s' } as const;
@@ -16,6 +19,7 @@ interface Killed {
   readonly tool: keyof typeof CALLS;
   readonly at: RunStep | 'effect';
   readonly policy?: Omit<PolicyVariant, 'url'>;
+  readonly store?: Store['kind'];
 }
 
 /** Allows one call, kills its worker on the way, and lets a second worker end the turn. */
@@ -42,9 +46,16 @@ async function killedAt(stage: Stage, { tool, at }: Killed, meanwhile?: (stage: 
   return { operationId, end: result!.end, text: result!.textForModel, facts: facts.map(({ kind }) => kind) };
 }
 
-async function staged<T>(killed: Killed, work: (stage: Stage) => Promise<T>): Promise<T> {
-  const stage = await startStage({ policy: { ...POLICY, ...killed.policy } });
-  return work(stage).finally(() => stage.close());
+async function staged(killed: Killed, work: (stage: Stage) => Promise<void>): Promise<void> {
+  const policy = { ...POLICY, ...killed.policy };
+  const database = killed.store === 'postgres' ? await freshDatabase() : undefined;
+  const stage = await startStage({ policy, ...(database === undefined ? {} : { ledgerUrl: database.url }) });
+  try {
+    await work(stage);
+  } finally {
+    await stage.close();
+    await database?.drop();
+  }
 }
 
 describe('a worker that is killed while it runs a tool', () => {
@@ -56,10 +67,10 @@ describe('a worker that is killed while it runs a tool', () => {
     });
   });
 
-  test.concurrent(
-    'after the transaction and before the first byte: absence is proven, so failed and never sent [EXEC-06] [GATE-3]',
-    async () => {
-      const killed = { tool: 'apply_migration', at: 'afterTransaction' } as const;
+  test.concurrent.each(STORE_KINDS)(
+    'after the transaction and before the first byte: proven absent, so failed and never sent, ledger on %s [EXEC-06] [GATE-3]',
+    async (store) => {
+      const killed = { tool: 'apply_migration', at: 'afterTransaction', store } as const;
       await staged(killed, async (stage) => {
         const { end, text } = await killedAt(stage, killed);
         expect(end).toMatchObject({ outcome: 'failed', evidence: 'lookUp' });
@@ -120,8 +131,9 @@ describe('a worker that is killed while it runs a tool', () => {
     { at: 'effect', title: 'after the effect, before the answer' },
     { at: 'afterSend', title: 'with the answer in hand' },
     { at: 'beforeCommit', title: 'before the result is committed' },
-  ] as const)('$title: looked up by operation id, executed, one effect [EXEC-05] [GATE-4]', async ({ at }) => {
-    const killed = { tool: 'apply_migration', at } as const;
+    { at: 'beforeCommit', title: 'before the result is committed, on PostgreSQL', store: 'postgres' },
+  ] as const)('$title: looked up by operation id, executed, one effect [EXEC-05] [GATE-4]', async ({ at, ...more }) => {
+    const killed = { tool: 'apply_migration', at, ...more } as const;
     await staged(killed, async (stage) => {
       const { end, operationId } = await killedAt(stage, killed);
       expect(end).toMatchObject({ outcome: 'executed', evidence: 'lookUp' });
