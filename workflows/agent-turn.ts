@@ -16,7 +16,7 @@ import type { TurnResult } from '../core/turn-packing';
 import type { LookedUp } from '../activities';
 import { lookUpOutcome, openRequests, recordOutcome, runTool, withdrawCall } from './activity-proxies';
 import { advanceCalls } from './advance-calls';
-import { detailsOf } from './details';
+import { createDetails } from './details';
 import { registerHandlers } from './decide';
 import { createDueTimes } from './due-times';
 import { pauseMs } from './pause';
@@ -77,16 +77,22 @@ interface Clockwork {
 }
 
 async function runCalls(turn: Turn, { times, nudged }: Clockwork): Promise<void> {
-  const rounds = turn.calls.map((call) => drive(turn, call, times.arm));
+  const shared = { arm: times.arm, details: createDetails(turn) };
+  const rounds = turn.calls.map((call) => drive(turn, call, shared));
   void followNudges(turn, nudged);
   times.arm();
   await Promise.all(rounds);
 }
 
-async function drive(turn: Turn, call: TurnCall, arm: () => void): Promise<void> {
+interface Shared {
+  readonly arm: () => void;
+  readonly details: () => string;
+}
+
+async function drive(turn: Turn, call: TurnCall, { arm, details }: Shared): Promise<void> {
   let attempt = 1;
   for (let lookedUp = 0; ;) {
-    setCurrentDetails(detailsOf(turn));
+    setCurrentDetails(details());
     switch (call.state.status) {
       case 'ended':
         return;

@@ -1,13 +1,17 @@
 import { open } from '../../core/call';
-import { detailsOf } from '../../workflows/details';
-import { newTurn, take } from '../../workflows/turn-state';
+import { createDetails, detailsOf } from '../../workflows/details';
+import { newTurn, take, type Turn } from '../../workflows/turn-state';
 
 const schedule = { escalate: [], deadline: { afterMs: 60_000, then: 'expire', remindEveryMs: null } } as const;
 
 function detailsWith(sql: string): string {
+  return detailsOf(turnWith(sql, 1));
+}
+
+function turnWith(sql: string, count: number): Turn {
   const call = { id: 'c1', server: 'orders-db', tool: 'apply_migration', arguments: { sql } };
   const requester = { subject: 'u1', agent: 'bot', chain: [] };
-  const turn = newTurn('w1', { v: 1, turnId: 't1', requester, calls: [call] });
+  const turn = newTurn('w1', { v: 1, turnId: 't1', requester, calls: Array(count).fill(call) });
   const life = open({ revision: 1, digest: 'd1', schedule }, 0);
   const material = [{ name: 'statement', as: 'sql', from: 'arguments', at: '/sql', found: true, value: sql }];
   const request = {
@@ -20,8 +24,10 @@ function detailsWith(sql: string): string {
     material,
     ask: { ...schedule, steps: [] },
   };
-  take(turn, turn.calls[0]!, { status: 'pending', request: request as never, level: 0, dueAtMs: 60_000 });
-  return detailsOf(turn);
+  for (const each of turn.calls) {
+    take(turn, each, { status: 'pending', request: request as never, level: 0, dueAtMs: 60_000 });
+  }
+  return turn;
 }
 
 test('the details name the request, its deadline and its material facts [SCREEN-2]', () => {
@@ -37,4 +43,27 @@ test('a text that does not fit is left out whole, never cut inside its code span
   expect(details).not.toContain('evil.example');
   expect(details).toContain('holdpoint show');
   expect(details.length).toBeLessThan(20_000);
+});
+
+test('50 requests of 20,000 characters that are each an escape cost a task no time [SCREEN-6]', () => {
+  const turn = turnWith('\u200b'.repeat(20_000), 50);
+  const startMs = performance.now();
+  const details = detailsOf(turn);
+  expect(performance.now() - startMs).toBeLessThan(500);
+  expect(details).toContain('(20002 characters: `holdpoint show` has them)');
+  expect(details).not.toContain('U+200B');
+});
+
+test('many requests fill the details, and leave the rest to the card', () => {
+  const details = detailsOf(turnWith('\u200b'.repeat(900), 50));
+  expect(details.length).toBeLessThan(16_200);
+  expect(details).toMatch(/holdpoint show` has it all\.\*\*$/);
+});
+
+test('the details follow each change of a call', () => {
+  const turn = turnWith('ADD COLUMN note', 1);
+  const details = createDetails(turn);
+  expect(details()).toContain('**pending**');
+  take(turn, turn.calls[0]!, { status: 'allowed', revision: 1 });
+  expect(details()).toContain('**allowed**');
 });
