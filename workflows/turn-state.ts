@@ -117,8 +117,10 @@ export function snapshotOf(turn: Turn): PackedSnapshot {
   });
 }
 
+/** Results are only named: beside the cards a message has no room for them, and the turn's end brings them. */
 function viewOf({ proposed, operationId: id, state }: TurnCall): CallView {
-  return { callId: proposed.id, operationId: id, server: proposed.server, tool: proposed.tool, state };
+  const { server, tool } = proposed;
+  return { callId: proposed.id, operationId: id, server, tool, state: withResultInStateUpTo(state, 0) };
 }
 
 /** The end of a turn whose calls have all ended, or that was refused whole. */

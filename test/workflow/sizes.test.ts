@@ -78,6 +78,34 @@ describe('requests', () => {
     expect(results[2]!.end).toMatchObject({ code: 'CARD_TOO_LARGE' });
   });
 
+  test('50 calls, ten of which would be shown as 20,000 escapes each, fail no task', async () => {
+    const sql = '\u200b'.repeat(20_000);
+    const calls = Array.from({ length: 50 }, (_, index) =>
+      index < 10 ? migrate(`c${index}`, { sql }) : read(`c${index}`),
+    );
+    const turn = await harness.start(calls, { requester: someone() });
+    expect((await statuses(turn)).slice(0, 10)).toContain('pending');
+    await turn.withdraw();
+    expect(await turn.results()).toHaveLength(50);
+  });
+
+  test('a turn whose results and cards are large shows where it stands while it runs', async () => {
+    harness.tools.behave('read_rows', { kind: 'big', chars: 30 * KIB });
+    const reads = Array.from({ length: 30 }, (_, index) => read(`r${index}`));
+    const cards = [205, 206, 207].map((kib) => migrate(`m${kib}`, { sql: text(kib) }));
+    const turn = await harness.start([...reads, ...cards], { requester: someone() });
+    await harness.requests(turn, 3);
+    const state = await eventually(async () => {
+      const { calls: shown } = await turn.snapshot();
+      expect(shown.slice(0, 30).map((call) => call.state.status)).toEqual(Array<string>(30).fill('ended'));
+      return shown[0]!.state;
+    });
+    expect(state).toMatchObject({ end: { outcome: 'executed', result: { kind: 'stored' } } });
+    await turn.withdraw();
+    const results = await turn.results();
+    expect(results.slice(0, 30).map((result) => result.textForModel.length)).toEqual(Array<number>(30).fill(30 * KIB));
+  });
+
   test('every revision of large requests is in the events, whole, while the turn waits and after its end', async () => {
     const requester = someone();
     const turn = await harness.start([migrate('c1', { sql: text(250) }), migrate('c2', { sql: text(249) })], {
