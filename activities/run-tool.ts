@@ -39,7 +39,7 @@ const LEASE_MARGIN_MS = 5_000;
  * past the transaction, so running it twice at once sends once; the other gets the state on record.
  */
 export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran> {
-  for (let plan = 0; plan < MOST_PLANS; plan += 1) {
+  for (let plan = 1; ; plan += 1) {
     const active = await deps.ledger.activePolicy();
     const prepared = await prepareCall(deps, { ...input, active });
     if (prepared.kind === 'refused') return recorded(await refuse(deps, prepared, input.attempt));
@@ -59,11 +59,11 @@ export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran>
       case 'reevaluate':
         break;
     }
+    if (plan === MOST_PLANS) {
+      const why = refusal('UNSTABLE', { count: MOST_PLANS, detail: 'policy' });
+      return recorded(await refuse(deps, { kind: 'refused', ref: prepared.ref, refusal: why }, input.attempt));
+    }
   }
-  return recorded({
-    status: 'ended',
-    end: { outcome: 'refused', ...refusal('UNSTABLE', { count: MOST_PLANS, detail: 'policy' }) },
-  });
 }
 
 /** Refused before anything was sent; or again, where the attempt before is proven absent: then that is the outcome. */

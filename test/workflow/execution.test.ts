@@ -166,6 +166,29 @@ describe('a run scheduled by hand', () => {
     await Promise.all(Array.from({ length: 20 }, () => byHand(request, remove('c1', { id: 123 }))));
     expect(received(123)).toHaveLength(1);
   });
+
+  test('under a policy that changes each time it is about to send: UNSTABLE, on record, also when that is over', async () => {
+    const call = remove('c1', { id: 21 });
+    const { turn, request } = await begin(call);
+    let versions = 0;
+    const change = async () => {
+      versions += 1;
+      await harness.applyPolicy({ deadline: `{ after: ${30 + versions}m, then: expire }` });
+      atStep = { beforeTransaction: change };
+    };
+    atStep = { beforeTransaction: change };
+    await harness.decide(request, 'allow');
+    const [result] = await turn.results();
+    expect(result!.end).toMatchObject({ outcome: 'refused', code: 'UNSTABLE' });
+    expect(versions).toBe(5);
+    atStep = {};
+    expect(await harness.facts(request.operationId)).toContainEqual({
+      kind: 'call.refused',
+      body: expect.objectContaining({ code: 'UNSTABLE' }) as Record<string, unknown>,
+    });
+    expect(await byHand(request, call)).toMatchObject({ state: { end: { outcome: 'refused' } } });
+    expect(received(21)).toHaveLength(0);
+  });
 });
 
 describe('what comes back from the tool', () => {
