@@ -76,10 +76,13 @@ const MOST_ATTEMPTS = 3;
 
 async function absent(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promise<LookedUp> {
   const { operation_id: operationId, attempt } = row;
-  if (lookUp.idempotent && attempt < MOST_ATTEMPTS && (await deps.ledger.recordAbsence(operationId, attempt)))
-    return again(row);
+  if (lookUp.idempotent && attempt < MOST_ATTEMPTS) {
+    const isFirst = await deps.ledger.recordAbsence(operationId, attempt);
+    // Another look-up was first, and its next attempt may be under way: the row says so.
+    return isFirst ? again(row) : lookUpOutcome(deps, operationId);
+  }
   const detail = 'the tool has no record of this operation: nothing was done';
-  return end(deps, row, { outcome: 'failed', detail, evidence: 'lookUp' });
+  return end(deps, row, { outcome: 'failed', detail, evidence: 'lookUp', attempt });
 }
 
 function again(row: OperationRow): LookedUp {

@@ -30,7 +30,7 @@ export function permitOf(
       bindingDigest: call.bindingDigest,
       argumentsDigest: digestOf(call.filled),
       resourceVersion: call.resourceVersion,
-      request: approval === null ? null : { operationId, revision: approval.revision },
+      request: approval === null ? null : { operationId: approval.operationId, revision: approval.revision },
       deciders: approval?.deciders ?? [],
       askedRule: approval?.askedRule ?? null,
       permittedRule: approval?.permittedRule ?? null,

@@ -14,7 +14,7 @@ import type { Active } from '../ledger/ledger';
 import type { CallRef } from '../ledger/commands/open-call';
 import { checkArguments } from './check-arguments';
 import type { Dependencies } from './dependencies';
-import { maskSecrets } from './masking';
+import { hideSecrets, maskSecrets, secretTexts, type SecretText } from './masking';
 import { readTool } from './read-tool';
 import { undeclaredTool } from './undeclared-tool';
 import type { ToolDefinition } from './tool-server';
@@ -36,6 +36,8 @@ export interface ReadyCall {
   /** The arguments as the tool gets them: the model's, and those that Holdpoint fills. */
   readonly filled: JsonObject;
   readonly masked: JsonObject;
+  /** What the server may repeat and nobody else may see. */
+  readonly secretTexts: readonly SecretText[];
   readonly toolDigest: string;
   readonly argumentsDigest: string;
   readonly bindingDigest: string;
@@ -171,13 +173,20 @@ function ready(deps: Dependencies, judging: Judging, fresh: Fresh): ReadyCall {
   const bind = fresh.ask?.bind ?? 'arguments';
   const toolDigest = toolDefinitionDigest(tool.raw);
   const masked = maskSecrets(call.arguments, entry.secrets, deps.secretsKey);
+  const secrets = secretTexts(call.arguments, entry.secrets, deps.secretsKey);
+  const resourceVersion = hideSecrets(fresh.resourceVersion, secrets);
   const material = Object.fromEntries(materialOf(call, entry, deps.secretsKey));
   return {
     kind: 'ready',
     ...judging,
     ...fresh,
-    material: fresh.material.map((field) => showField(field, entry, deps.secretsKey)),
+    material: fresh.material
+      .map((field) => showField(field, entry, deps.secretsKey))
+      .map((field) => (field.from === 'state' ? { ...field, value: hideSecrets(field.value, secrets) } : field)),
+    state: hideSecrets(fresh.state, secrets),
+    resourceVersion,
     masked,
+    secretTexts: secrets,
     toolDigest,
     argumentsDigest: ref.contentDigest,
     bindingDigest: bindingDigest({
@@ -188,7 +197,7 @@ function ready(deps: Dependencies, judging: Judging, fresh: Fresh): ReadyCall {
       toolDigest,
       bind,
       bound: { tool: null, arguments: masked, material }[bind],
-      resourceVersion: fresh.resourceVersion,
+      resourceVersion,
     }),
     similarDigest: digestOf(['holdpoint/similar/1', call.server, call.tool, material]),
   };

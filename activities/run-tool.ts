@@ -7,7 +7,7 @@ import type { Dispatched } from '../ledger/commands/dispatch';
 import type { Ending } from '../ledger/commands/outcomes';
 import { toolResultOf } from '../ledger/rows';
 import type { Dependencies } from './dependencies';
-import { maskSecrets } from './masking';
+import { hideInText, maskSecrets, type SecretText } from './masking';
 import { openingOf } from './open-requests';
 import { permitOf } from './permit-of';
 import { amountsOf } from '../core/material';
@@ -123,7 +123,7 @@ async function send(deps: Dependencies, call: ReadyCall, sending: Sending): Prom
   await deps.onStep?.('afterTransaction', operationId);
   const answer = await ask(deps, call, sending);
   await deps.onStep?.('afterSend', operationId);
-  const ending = endingOf(answer, sending.attempt);
+  const ending = endingOf(answer, sending.attempt, call.secretTexts);
   if (ending === null) {
     await deps.ledger.endAttempt(operationId, sending.attempt);
     return recorded({ status: 'dispatched', lookUpAtMs: 0 });
@@ -149,14 +149,14 @@ function lateAfter(limitMs: number): () => boolean {
   return () => performance.now() - since > limitMs || Date.now() - sinceMs > limitMs;
 }
 
-function endingOf(answer: ToolAnswer, attempt: number): Ending | null {
+function endingOf(answer: ToolAnswer, attempt: number, secrets: readonly SecretText[]): Ending | null {
   switch (answer.kind) {
     case 'result': {
       const isError = answer.result['isError'] === true;
       return { outcome: 'executed', result: JSON.stringify(answer.result), isError, evidence: 'answer' };
     }
     case 'notSent':
-      return { outcome: 'failed', detail: answer.detail, evidence: 'notSent', attempt };
+      return { outcome: 'failed', detail: hideInText(answer.detail, secrets), evidence: 'notSent', attempt };
     case 'ambiguous':
       return null;
   }

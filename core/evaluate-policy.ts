@@ -1,8 +1,9 @@
 import { isDestructive } from './destructive';
 import type { Refusal } from './errors';
 import type { Ask, CallFacts, Step } from './evaluation';
-import { readMaterial } from './material';
-import type { BindMode, Policy, Rule, RuleScope } from './policy';
+import { addToTotals } from './grant';
+import { amountsOf, readMaterial } from './material';
+import type { BindMode, Policy, Rule, RuleScope, Validity } from './policy';
 import { accessRefusal } from './policy-access';
 import { conditionsHold } from './policy-conditions';
 import { DEFAULT_DEADLINE } from './policy-limits';
@@ -62,11 +63,16 @@ function askOf(deciding: Rule, matched: readonly Rule[], { steps, facts }: Askin
     matched: matched.map((rule) => ({ id: rule.id, version: rule.version, scope: rule.scope.kind })),
     steps: [...steps, { kind: 'rule', approvers, selfApproval }],
     bind: bindingOf(matched, facts),
-    validity: strictestValidity(matched.map((rule) => rule.validity)),
+    validity: withinTotals(strictestValidity(matched.map((rule) => rule.validity)), facts),
     escalate,
     deadline,
     emergency,
   };
+}
+
+/** A call that alone crosses a window's total, or whose amount cannot be told, cannot be one of its uses: it is asked once. */
+function withinTotals(validity: Validity, { material }: CallFacts): Validity {
+  return addToTotals(validity, {}, amountsOf(material)) === null ? { kind: 'once' } : validity;
 }
 
 /** Where the material fields are to be bound and the call's tool declares none, every argument is: never nothing. */

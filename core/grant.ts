@@ -42,6 +42,11 @@ export function widens(validity: Validity, minutes: number | null): boolean {
 
 const STRICTNESS: Readonly<Record<BindMode, number>> = { arguments: 2, material: 1, tool: 0 };
 
+/** Whether the runtime asks the requester's own human about this very call: no window answers that for them. */
+export function asksOwnHuman(ask: Ask): boolean {
+  return ask.steps.some((step) => step.kind === 'confirm');
+}
+
 /** Same deciding rule and same matched rules, each in the same version. */
 export function sameRules(granted: Ask, now: Ask): boolean {
   const key = (ask: Ask) =>

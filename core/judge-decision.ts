@@ -13,6 +13,8 @@ export interface CountedDecision {
   readonly reviewer: string;
   readonly answer: 'allow' | 'deny';
   readonly verified: boolean;
+  /** The shorter hold that the reviewer gave; null where they left the rule's. */
+  readonly minutes: number | null;
 }
 
 export type SignatureCheck = 'valid' | 'invalid' | 'absent';
@@ -65,7 +67,13 @@ function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number):
     return none('stale', `revision ${life.revision} with another content is the latest; read it before deciding`);
   }
   const own = counted.find((earlier) => earlier.reviewer === decision.reviewer && earlier.answer === decision.answer);
-  if (own !== undefined) return none('accepted', detailAgain(own, life));
+  if (own !== undefined) {
+    if (own.minutes === (decision.minutes ?? null)) return none('accepted', detailAgain(own, life));
+    return none(
+      'conflict',
+      `${decision.reviewer}'s ${own.answer} is on record with ${own.minutes ?? "the rule's"} minutes; that stands`,
+    );
+  }
   if (life.status === 'expired') return none('late', 'the deadline has passed; nothing was executed');
   if (life.status === 'pending')
     return nowMs >= life.deadlineAtMs ? none('late', 'the deadline has passed; nothing was executed') : null;
@@ -97,6 +105,7 @@ function judgeAllow(judgement: Judgement, decision: Decision): Judged {
     reviewer: decision.reviewer,
     answer: 'allow',
     verified: true,
+    minutes: decision.minutes ?? null,
   } as const;
   if (openSteps(judgement, [...judgement.counted, next]).length > 0) {
     return { code: 'accepted', detail: COUNTED, effect: 'count' };

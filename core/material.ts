@@ -55,3 +55,13 @@ export function amountOf(value: JsonValue): number | null {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && DECIMAL_TEXT.test(value) ? Number(value) : null;
 }
+
+/** Amounts of a call by material field, for the totals of a window. */
+export function amountsOf(material: readonly MaterialField[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    material.flatMap(({ name, value }) => {
+      const amount = amountOf(value);
+      return amount === null ? [] : [[name, amount]];
+    }),
+  );
+}

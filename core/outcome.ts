@@ -15,6 +15,8 @@ export type Evidence = 'answer' | 'lookUp' | 'settlement' | 'notSent';
 
 /** What an approval was, for those who later ask: empty deciders and null rule where no rule asked. */
 export interface ApprovalFacts {
+  /** The operation whose request was allowed: another, earlier one where a window covers the call. */
+  readonly operationId: string;
   readonly revision: number;
   readonly deciders: readonly string[];
   readonly askedRule: RuleRef | null;

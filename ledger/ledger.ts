@@ -39,7 +39,12 @@ export interface Ledger {
   recordAbsence(operationId: string, attempt: number): Promise<boolean>;
   recordOutcome(operationId: string, ending: Ending): Promise<CallState | null>;
   operation(operationId: string): Promise<OperationRow | null>;
-  settle(settlement: { operationId: string; outcome: 'executed' | 'failed'; by: string; reason: string }): Promise<Settled>;
+  settle(settlement: {
+    operationId: string;
+    outcome: 'executed' | 'failed';
+    by: string;
+    reason: string;
+  }): Promise<Settled>;
   revokeGrant(revocation: { grantId: string; by: string; reason: string }): Promise<Revoked>;
 }
 
@@ -73,7 +78,11 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
     recordAbsence: (operationId, attempt) => store.write((tx) => recordAbsence(tx, { operationId, attempt })),
     recordOutcome: (operationId, ending) => store.write((tx) => recordOutcome(tx, { operationId, ending })),
     operation: async (operationId) =>
-      (await store.db.selectFrom('operations').selectAll().where('operation_id', '=', operationId).executeTakeFirst()) ?? null,
+      (await store.db
+        .selectFrom('operations')
+        .selectAll()
+        .where('operation_id', '=', operationId)
+        .executeTakeFirst()) ?? null,
     settle: (settlement) => store.write((tx) => settle(tx, settlement)),
     revokeGrant: (revocation) => store.write((tx) => revokeGrant(tx, revocation)),
   };
@@ -109,7 +118,10 @@ function malformed(detail: string): Verdict {
 
 async function dispatchOnce(store: Store, request: Omit<Dispatch, 'stillSigned'>): Promise<Dispatched> {
   const { policy } = request.active;
-  const whole = { ...request, stillSigned: (decision: Parameters<typeof checkSignature>[0]) => checkSignature(decision, policy) === 'valid' };
+  const whole = {
+    ...request,
+    stillSigned: (decision: Parameters<typeof checkSignature>[0]) => checkSignature(decision, policy) === 'valid',
+  };
   try {
     return await store.write((tx) => dispatch(tx, whole));
   } catch (error) {

@@ -33,7 +33,9 @@ export function approvalOf(row: OperationRow): ApprovalFacts | null {
 }
 
 export function countedOf(row: DecisionRow): CountedDecision {
-  return { decisionId: row.decision_id, reviewer: row.reviewer, answer: row.answer, verified: row.verified === 1 };
+  const minutes = messageOf(row).minutes ?? null;
+  const verified = row.verified === 1;
+  return { decisionId: row.decision_id, reviewer: row.reviewer, answer: row.answer, verified, minutes };
 }
 
 /** The life of a request row; `superseded` never is the latest revision, so it has no place in a life. */
@@ -86,6 +88,11 @@ function refusedOf(row: RequestRow): CallOutcome {
 /** The refusal in a fact `call.refused`, and the content that was refused. */
 export function refusedFactOf(body: string): Refusal & { readonly contentDigest: string } {
   return JSON.parse(body) as Refusal & { readonly contentDigest: string };
+}
+
+/** Why a call was taken back that left no row. */
+export function withdrawnFactOf(body: string): { readonly reason: string } {
+  return JSON.parse(body) as { readonly reason: string };
 }
 
 /** The state of a call that was sent. */

@@ -9,12 +9,15 @@ export async function closeRequest(
   end: { state: 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused'; reason: string | null },
 ): Promise<RequestRow> {
   const closed = { state: end.state, closed_at: tx.nowMs, closed_reason: end.reason };
-  await tx.db
+  const result = await tx.db
     .updateTable('requests')
     .set(closed)
     .where('operation_id', '=', row.operation_id)
     .where('revision', '=', row.revision)
-    .execute();
+    .where('state', '=', row.state)
+    .executeTakeFirst();
+  if (result.numUpdatedRows !== 1n)
+    throw new Error(`the request ${row.operation_id} was changed although it is locked`);
   const body = { revision: row.revision, bindingDigest: row.binding_digest, reason: end.reason };
   tx.fact({ kind: `request.${end.state}`, operationId: row.operation_id, body });
   tx.emit(requestEvent(end.state, cardOf(row), { reason: end.reason }));

@@ -1,9 +1,8 @@
 import { jsonOf } from '../../core/json-record';
-import { sameRules, addToTotals, termsStillCover } from '../../core/grant';
-import { openSteps, type CountedDecision } from '../../core/judge-decision';
+import { addToTotals, asksOwnHuman, sameRules } from '../../core/grant';
 import { canonicalJson, type JsonObject } from '../../core/json';
 import type { Decision } from '../../core/decision';
-import type { Ask, RuleRef } from '../../core/evaluation';
+import type { Ask } from '../../core/evaluation';
 import type { ApprovalFacts } from '../../core/outcome';
 import type { Policy } from '../../core/policy';
 import type { OpeningCause } from '../../core/request';
@@ -11,19 +10,18 @@ import type { CallState } from '../../core/call-state';
 import {
   approvalOf,
   cardOf,
-  lifeOf,
-  messageOf,
   termsOf,
   totalsOf,
-  type DecisionRow,
   type GrantRow,
   type LookUp,
   type OperationRow,
   type RequestRow,
 } from '../rows';
 import type { Tx } from '../transaction';
-import { decisionsOf, lockLatestRequest, operationOf, usableGrants } from './locate';
+import { lockGrant, lockLatestRequest, operationOf, usableGrants } from './locate';
 import { isActive, type CallRef } from './open-call';
+import { judgeGrant, origin, type Found, type Search } from './judge-grant';
+import { recordOutcome } from './outcomes';
 import { readCall } from './read-call';
 
 export interface Dispatch {
@@ -81,13 +79,6 @@ export async function dispatch(tx: Tx, request: Dispatch): Promise<Dispatched> {
   return insert(tx, request, found);
 }
 
-interface Found {
-  readonly grant: GrantRow;
-  readonly approval: ApprovalFacts;
-}
-
-type Search = Found | { readonly cause: OpeningCause };
-
 /** The grant of the call's own request, if what was approved is what would run and those who approved still may. */
 async function ownGrant(tx: Tx, request: Dispatch, { row, ask }: { row: RequestRow; ask: Ask }): Promise<Search> {
   const changed = whatChanged(request, row);
@@ -96,23 +87,16 @@ async function ownGrant(tx: Tx, request: Dispatch, { row, ask }: { row: RequestR
   const grants = await usableGrants(tx, keyOf(request));
   const grant = grants.find((entry) => entry.operation_id === row.operation_id && entry.revision === row.revision);
   if (grant === undefined) return { cause: 'grantUnusable' };
-  const decisions = (await decisionsOf(tx, row.operation_id)).filter((entry) => entry.revision === row.revision);
-  return judgeGrant(request, { grant, row, decisions, ask });
+  return judgeGrant(request, { ...(await origin(tx, grant)), ask });
 }
 
 async function coveringWindow(tx: Tx, request: Dispatch, ask: Ask): Promise<Search> {
+  if (asksOwnHuman(ask)) return { cause: 'grantUnusable' };
   const windows = (await usableGrants(tx, keyOf(request))).filter((grant) => grant.once_for === null);
   let cause: OpeningCause = 'grantUnusable';
   for (const grant of windows) {
-    const row = await tx.db
-      .selectFrom('requests')
-      .selectAll()
-      .where('operation_id', '=', grant.operation_id)
-      .where('revision', '=', grant.revision)
-      .executeTakeFirstOrThrow();
-    const decisions = (await decisionsOf(tx, grant.operation_id)).filter((entry) => entry.revision === grant.revision);
     const found = sameRules(termsOf(grant).ask, ask)
-      ? judgeGrant(request, { grant, row, decisions, ask })
+      ? judgeGrant(request, { ...(await origin(tx, grant)), ask })
       : { cause: 'ruleChanged' as const };
     if ('grant' in found) return found;
     cause = found.cause;
@@ -122,48 +106,6 @@ async function coveringWindow(tx: Tx, request: Dispatch, ask: Ask): Promise<Sear
 
 function keyOf({ call, bindingDigest }: Dispatch) {
   return { requesterKey: call.requesterKey, bindingDigest, operationId: call.operationId };
-}
-
-function judgeGrant(
-  request: Dispatch,
-  { grant, row, decisions, ask }: { grant: GrantRow; row: RequestRow; decisions: readonly DecisionRow[]; ask: Ask },
-): Search {
-  const terms = termsOf(grant);
-  const same = sameRules(terms.ask, ask);
-  if (!same && !termsStillCover(terms.ask, ask)) return { cause: 'ruleChanged' };
-  const standing = decisions.filter((decision) => standsFor(request, decision)).map(counted);
-  const { requester } = cardOf(row);
-  const judgement = { life: lifeOf(row), requester, policy: request.active.policy };
-  if (openSteps({ ...judgement, ask: terms.ask }, standing).length > 0) return { cause: 'reviewerChanged' };
-  if (!same && openSteps({ ...judgement, ask }, standing).length > 0) return { cause: 'ruleChanged' };
-  return { grant, approval: approvalFacts(grant, ask.rule) };
-}
-
-function standsFor({ active, stillSigned }: Dispatch, decision: DecisionRow): boolean {
-  if (decision.verified === 1) return stillSigned(messageOf(decision));
-  return active.trust === 'namespace';
-}
-
-function counted(decision: DecisionRow): CountedDecision {
-  return {
-    decisionId: decision.decision_id,
-    reviewer: decision.reviewer,
-    answer: decision.answer,
-    verified: decision.verified === 1,
-  };
-}
-
-function approvalFacts(grant: GrantRow, permittedRule: RuleRef | null): ApprovalFacts {
-  const terms = termsOf(grant);
-  return {
-    revision: grant.revision,
-    deciders: terms.deciders,
-    askedRule: terms.ask.rule,
-    permittedRule,
-    grantId: grant.grant_id,
-    emergency: terms.ask.emergency,
-    verified: terms.verified,
-  };
 }
 
 /** What differs between the request as it was approved and the call as it would run; null where nothing does. */
@@ -180,15 +122,14 @@ function whatChanged(request: Dispatch, row: RequestRow): OpeningCause | null {
 }
 
 /** One use of the grant, if it is still live, unrevoked and within its limits when this transaction commits. */
-async function consume(tx: Tx, request: Dispatch, grant: GrantRow): Promise<boolean> {
-  const used = totalsOf(grant);
-  const totals = addToTotals(termsOf(grant).ask.validity, used, request.amounts);
+async function consume(tx: Tx, request: Dispatch, { grant_id: grantId }: GrantRow): Promise<boolean> {
+  const grant = await lockGrant(tx, grantId);
+  const totals = addToTotals(termsOf(grant).ask.validity, totalsOf(grant), request.amounts);
   if (totals === null) return false;
   const result = await tx.db
     .updateTable('grants')
     .set((eb) => ({ uses: eb('uses', '+', 1), totals: canonicalJson(totals) }))
-    .where('grant_id', '=', grant.grant_id)
-    .where('totals', '=', grant.totals)
+    .where('grant_id', '=', grantId)
     .whereRef('uses', '<', 'max_uses')
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', tx.nowMs)
@@ -261,27 +202,46 @@ function operationRow(tx: Tx, request: Dispatch, found: Found | null): Operation
 
 /** A second send of the same operation: only the attempt after one whose effect is proven absent, and only one caller. */
 async function again(tx: Tx, request: Dispatch, operation: OperationRow): Promise<Dispatched> {
-  const state = async (): Promise<Dispatched> => {
-    const known = await readCall(tx, request.call);
-    return known === null ? { kind: 'reevaluate' } : { kind: 'state', state: known };
-  };
-  if (request.attempt !== operation.attempt + 1 || operation.absent_attempt !== operation.attempt) return state();
-  if (operation.content_digest !== request.call.contentDigest) return state();
+  const mayFollow = request.attempt === operation.attempt + 1 && operation.absent_attempt === operation.attempt;
+  const sameCall = operation.state === 'dispatched' && operation.content_digest === request.call.contentDigest;
+  if (!mayFollow || !sameCall) return onRecord(tx, request);
   if (!(await isActive(tx, request.active.version))) return { kind: 'reevaluate' };
+  const changed = await changedSince(tx, request, operation);
+  if (changed !== null) return notAgain(tx, operation, changed);
   const leaseUntilMs = tx.nowMs + request.leaseMs;
-  const result = await tx.db
+  await tx.db
     .updateTable('operations')
     .set({ attempt: request.attempt, lease_until: leaseUntilMs })
     .where('operation_id', '=', operation.operation_id)
-    .where('state', '=', 'dispatched')
-    .where('attempt', '=', operation.attempt)
-    .executeTakeFirst();
-  if (result.numUpdatedRows !== 1n) return state();
+    .execute();
   const approval = approvalOf(operation);
-  const body = {
-    attempt: request.attempt,
-    because: 'the attempt before is proven absent and the tool is idempotent by operation id',
-  };
+  const because = 'the attempt before is proven absent and the tool is idempotent by operation id';
+  const body = { ...dispatchBody(operation, request, approval), attempt: request.attempt, because };
   tx.fact({ kind: 'operation.dispatchedAgain', operationId: operation.operation_id, body });
   return { kind: 'dispatched', approval, leaseUntilMs };
+}
+
+async function onRecord(tx: Tx, request: Dispatch): Promise<Dispatched> {
+  const known = await readCall(tx, request.call);
+  return known === null ? { kind: 'reevaluate' } : { kind: 'state', state: known };
+}
+
+/** What differs between the first send and this one, so that what was approved is not what would run; null: nothing. */
+async function changedSince(tx: Tx, request: Dispatch, operation: OperationRow): Promise<string | null> {
+  const { ask } = request;
+  if (operation.grant_id === null) return ask === null ? null : 'a rule asks about it now';
+  const grant = await lockGrant(tx, operation.grant_id);
+  if (grant.revoked_at !== null) return 'its grant was revoked';
+  if (ask === null) return null;
+  if (request.bindingDigest !== operation.binding_digest) return 'what was approved has changed';
+  const found = judgeGrant(request, { ...(await origin(tx, grant)), ask });
+  return 'cause' in found ? `its approval does not hold any more (${found.cause})` : null;
+}
+
+/** The attempt before is proven absent, so nothing was done and nothing will be. */
+async function notAgain(tx: Tx, operation: OperationRow, why: string): Promise<Dispatched> {
+  const detail = `nothing was done, and it was not sent again: ${why}`;
+  const ending = { outcome: 'failed', detail, evidence: 'lookUp', attempt: operation.attempt } as const;
+  const state = await recordOutcome(tx, { operationId: operation.operation_id, ending });
+  return state === null ? { kind: 'reevaluate' } : { kind: 'state', state };
 }

@@ -1,27 +1,46 @@
+import { sql } from 'kysely';
 import type { DecisionRow, GrantRow, OperationRow, RequestRow } from '../rows';
 import type { Tx } from '../transaction';
 
 /**
- * The latest revision of a request, locked until the transaction ends: every command on a request starts here, so
- * allow, deny, expire, withdraw and re-review have one order. (SQLite's transactions are exclusive already.)
+ * The one order of everything that happens to an operation: every command on it starts here and holds it until the
+ * transaction ends, also where no row exists yet. What was committed while it waited, its later statements see.
+ * (SQLite's transactions are exclusive already.)
  */
+export async function lockOperation(tx: Tx, operationId: string): Promise<void> {
+  if (tx.kind === 'postgres') await sql`select pg_advisory_xact_lock(${lockKey(operationId)})`.execute(tx.db);
+}
+
+/** False where another transaction works on the operation right now. */
+export async function tryLockOperation(tx: Tx, operationId: string): Promise<boolean> {
+  if (tx.kind === 'sqlite') return true;
+  const { rows } = await sql<{
+    got: boolean;
+  }>`select pg_try_advisory_xact_lock(${lockKey(operationId)}) as got`.execute(tx.db);
+  return rows[0]?.got === true;
+}
+
+function lockKey(operationId: string) {
+  return sql`hashtextextended(${operationId}, 0)`;
+}
+
+/** The latest revision of a request, with its operation locked. */
 export async function lockLatestRequest(tx: Tx, operationId: string): Promise<RequestRow | null> {
-  const latest = () =>
-    tx.db
-      .selectFrom('requests')
-      .selectAll()
-      .where('operation_id', '=', operationId)
-      .orderBy('revision', 'desc')
-      .limit(1);
-  if (tx.kind === 'sqlite') return (await latest().executeTakeFirst()) ?? null;
-  let row = await latest().forUpdate().executeTakeFirst();
-  let newest = await latest().executeTakeFirst();
-  // A new revision that was committed while the lock was awaited is not in the first statement's snapshot.
-  while (row !== undefined && newest !== undefined && newest.revision !== row.revision) {
-    row = await latest().forUpdate().executeTakeFirst();
-    newest = await latest().executeTakeFirst();
-  }
+  await lockOperation(tx, operationId);
+  const row = await tx.db
+    .selectFrom('requests')
+    .selectAll()
+    .where('operation_id', '=', operationId)
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst();
   return row ?? null;
+}
+
+/** A grant, locked: whoever uses it next sees what this transaction used. */
+export async function lockGrant(tx: Tx, grantId: string): Promise<GrantRow> {
+  const grant = tx.db.selectFrom('grants').selectAll().where('grant_id', '=', grantId);
+  return (tx.kind === 'postgres' ? grant.forUpdate() : grant).executeTakeFirstOrThrow();
 }
 
 export async function decisionsOf(tx: Tx, operationId: string): Promise<readonly DecisionRow[]> {

@@ -3,7 +3,7 @@ import { open, transition, type CallLife } from '../../core/call';
 import type { CallState } from '../../core/call-state';
 import { shortId } from '../../core/digest';
 import { refusal, type Refusal } from '../../core/errors';
-import { sameRules } from '../../core/grant';
+import { asksOwnHuman, sameRules } from '../../core/grant';
 import { enoughReviewers } from '../../core/judge-decision';
 import { canonicalJson, type JsonObject, type JsonValue } from '../../core/json';
 import type { Policy } from '../../core/policy';
@@ -120,6 +120,7 @@ async function ask(tx: Tx, opening: Asking, previous: RequestRow | null): Promis
 }
 
 async function coveringGrant(tx: Tx, { call, plan }: Asking): Promise<string | null> {
+  if (asksOwnHuman(plan.draft.ask)) return null;
   const key = {
     requesterKey: call.requesterKey,
     bindingDigest: plan.draft.bindingDigest,
@@ -194,7 +195,8 @@ async function insertRequest(
   const { life, previous } = at;
   const previousVersion = previous === null ? null : versionOf(previous);
   const similar = await similarOperations(tx, plan.similarDigest);
-  for (let attempt = 0; ; attempt += 1) {
+  // The operation is locked, so only the short id can be taken: by another open request.
+  for (let attempt = 0; attempt < MOST_SHORT_IDS; attempt += 1) {
     const request: ApprovalRequest = {
       ...plan.draft,
       revision: life.revision,
@@ -211,14 +213,14 @@ async function insertRequest(
       .values(rowOf(call, request, life))
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst();
-    if (result.numInsertedOrUpdatedRows !== 0n) {
-      opened(tx, call, request);
-      return { kind: 'state', state: { status: 'pending', request, level: life.level, dueAtMs: life.dueAtMs } };
-    }
-    const known = await readCall(tx, call);
-    if (known !== null && known.status !== 'allowed') return { kind: 'state', state: known };
+    if (result.numInsertedOrUpdatedRows === 0n) continue;
+    opened(tx, call, request);
+    return { kind: 'state', state: { status: 'pending', request, level: life.level, dueAtMs: life.dueAtMs } };
   }
+  throw new Error(`no short id is free for ${call.operationId}`);
 }
+
+const MOST_SHORT_IDS = 16;
 
 function opened(tx: Tx, call: CallRef, request: ApprovalRequest): void {
   const { revision, bindingDigest, cause, policyVersion, deadlineAtMs } = request;

@@ -2,10 +2,11 @@ import type { CallState } from '../../core/call-state';
 import { sha256Hex } from '../../core/digest';
 import type { JsonObject } from '../../core/json';
 import type { Evidence } from '../../core/outcome';
+import { unreachable } from '../../core/unreachable';
 import { stateOfOperation, type OperationRow } from '../rows';
 import type { Tx } from '../transaction';
 import { operationEvent } from './events';
-import { operationOf } from './locate';
+import { lockOperation, operationOf } from './locate';
 import { lookUpAt } from './read-call';
 
 /** How a sent operation ended. `result` is the tool's result as JSON text. */
@@ -27,28 +28,39 @@ export type Ending =
 
 /**
  * Writes the outcome of a sent operation once: a later word changes only `dispatched` and `unknown`, so a known outcome
- * never turns unknown. Answers the state on record. Null: the operation was never sent.
+ * never turns unknown; only what was concluded from an absence gives way to proof of the effect. Answers the state on record. Null: the operation was never sent.
  */
 export async function recordOutcome(
   tx: Tx,
   { operationId, ending, settledBy = null }: { operationId: string; ending: Ending; settledBy?: string | null },
 ): Promise<CallState | null> {
+  await lockOperation(tx, operationId);
   const before = await operationOf(tx, operationId);
   if (before === null) return null;
-  const columns = { ...columnsOf(ending), ended_at: tx.nowMs, settled_by: settledBy };
-  const attempt = ending.outcome === 'failed' ? ending.attempt : undefined;
-  const open: OperationRow['state'][] = ending.outcome === 'unknown' ? ['dispatched'] : ['dispatched', 'unknown'];
-  const result = await tx.db
-    .updateTable('operations')
-    .set(columns)
-    .where('operation_id', '=', operationId)
-    .where('state', 'in', open)
-    .$if(attempt !== undefined, (update) => update.where('attempt', '=', attempt ?? 0))
-    .executeTakeFirst();
-  const row = await operationOf(tx, operationId);
-  if (row === null) return null;
-  if (result.numUpdatedRows === 1n) note(tx, row, settledBy);
+  if (!mayFollow(before, ending)) return stateOfOperation(before, lookUpAt(before));
+  const row = { ...before, ...columnsOf(ending), ended_at: tx.nowMs, settled_by: settledBy };
+  await tx.db.updateTable('operations').set(row).where('operation_id', '=', operationId).execute();
+  if (before.state === 'failed') {
+    const body = { believed: before.detail, evidence: row.evidence };
+    tx.fact({ kind: 'operation.contradicted', operationId, body });
+  }
+  note(tx, row, settledBy);
   return stateOfOperation(row, lookUpAt(row));
+}
+
+/** Proof of an effect stands above everything that was concluded from its absence. */
+function mayFollow(before: OperationRow, ending: Ending): boolean {
+  const open = before.state === 'dispatched' || before.state === 'unknown';
+  switch (ending.outcome) {
+    case 'unknown':
+      return before.state === 'dispatched';
+    case 'failed':
+      return open && (ending.attempt === undefined || ending.attempt === before.attempt);
+    case 'executed':
+      return open || (before.state === 'failed' && before.evidence === 'lookUp');
+    default:
+      return unreachable(ending);
+  }
 }
 
 function columnsOf(ending: Ending) {

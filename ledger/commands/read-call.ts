@@ -1,37 +1,50 @@
 import type { CallState } from '../../core/call-state';
 import { refusal } from '../../core/errors';
-import { contractOf, refusedFactOf, stateOfOperation, stateOfRequest, type OperationRow } from '../rows';
+import {
+  contractOf,
+  refusedFactOf,
+  stateOfOperation,
+  stateOfRequest,
+  withdrawnFactOf,
+  type OperationRow,
+} from '../rows';
 import type { Tx } from '../transaction';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
 import type { CallRef } from './open-call';
 
 /** What is on record of a call; null where nothing is. The same id with other content is a conflict, whoever asks. */
 export async function readCall(tx: Tx, call: CallRef): Promise<CallState | null> {
+  // Locked before the operation is looked for: a dispatch that commits meanwhile is then seen.
+  const request = await lockLatestRequest(tx, call.operationId);
   const operation = await operationOf(tx, call.operationId);
   if (operation !== null) {
     if (operation.content_digest !== call.contentDigest) return conflict(call);
     return stateOfOperation(operation, lookUpAt(operation));
   }
-  const request = await lockLatestRequest(tx, call.operationId);
-  if (request === null) return refusedBefore(tx, call);
+  if (request === null) return endedWithoutRow(tx, call);
   if (request.arguments_digest !== call.contentDigest) return conflict(call);
   return stateOfRequest(request, await decisionsOf(tx, call.operationId));
 }
 
-/** A call that was refused before anybody was asked left no row but its fact: that is final as well. */
-async function refusedBefore(tx: Tx, call: CallRef): Promise<CallState | null> {
+/** A call that was refused, or taken back, before anybody was asked left no row but its fact: that is final as well. */
+async function endedWithoutRow(tx: Tx, call: CallRef): Promise<CallState | null> {
   const fact = await tx.db
     .selectFrom('audit')
-    .select('body')
+    .select(['kind', 'body'])
     .where('operation_id', '=', call.operationId)
-    .where('kind', '=', 'call.refused')
+    .where('kind', 'in', ['call.refused', 'call.withdrawn'])
     .orderBy('seq')
     .limit(1)
     .executeTakeFirst();
   if (fact === undefined) return null;
+  if (fact.kind === 'call.withdrawn') return withdrawnState(withdrawnFactOf(fact.body).reason);
   const { code, detail, contentDigest } = refusedFactOf(fact.body);
   if (contentDigest !== call.contentDigest) return conflict(call);
   return { status: 'ended', end: { outcome: 'refused', code, detail } };
+}
+
+export function withdrawnState(detail: string): CallState {
+  return { status: 'ended', end: { outcome: 'withdrawn', detail } };
 }
 
 /** When absence of an effect may be believed: no attempt can still be sending, and the tool had time to settle. */

@@ -2,7 +2,7 @@ import { jsonOf } from '../../core/json-record';
 import { unreachable } from '../../core/unreachable';
 import type { CallState } from '../../core/call-state';
 import type { Decision, Verdict, VerdictCode } from '../../core/decision';
-import { extentOf, UNLIMITED_USES, type GrantTerms } from '../../core/grant';
+import { asksOwnHuman, extentOf, type GrantTerms } from '../../core/grant';
 import {
   judgeDecision,
   progressOf,
@@ -26,7 +26,7 @@ import {
 import type { Tx } from '../transaction';
 import { caughtUp } from './advance-request';
 import { closeRequest } from './close-request';
-import { decisionsOf, lockLatestRequest, operationOf } from './locate';
+import { decisionsOf, lockLatestRequest, operationOf, tryLockOperation } from './locate';
 import { lookUpAt } from './read-call';
 
 export interface DecisionToRecord {
@@ -108,7 +108,7 @@ async function applyEffect(tx: Tx, { row, decisions, judgement, judged, received
       return closeRequest(tx, row, { state: 'denied', reason: null });
     case 'allow': {
       const closed = await closeRequest(tx, row, { state: 'allowed', reason: null });
-      await issueGrant(tx, { row, decisions, judgement, received });
+      await issueGrant(tx, { row, decisions, judgement });
       return closed;
     }
     default:
@@ -116,7 +116,10 @@ async function applyEffect(tx: Tx, { row, decisions, judgement, judged, received
   }
 }
 
-async function issueGrant(tx: Tx, { row, decisions, judgement, received }: Omit<Applying, 'judged'>): Promise<void> {
+async function issueGrant(
+  tx: Tx,
+  { row, decisions, judgement }: Pick<Applying, 'row' | 'decisions' | 'judgement'>,
+): Promise<void> {
   const allows = decisions.filter((decision) => decision.answer === 'allow');
   const minutes = allows.map((allow) => messageOf(allow).minutes).filter((given) => given !== undefined);
   const extent = extentOf(judgement.ask.validity, minutes.length === 0 ? null : Math.min(...minutes), tx.nowMs);
@@ -162,32 +165,37 @@ async function issueGrant(tx: Tx, { row, decisions, judgement, received }: Omit<
     verified: terms.verified,
   };
   tx.fact({ kind: 'grant.issued', operationId: row.operation_id, body: { ...body, uses: extent.maxUses } });
-  if (!extent.once) await coverSiblings(tx, row, { grantId, left: extent.maxUses - 1, rule: received.policy });
+  if (!extent.once) await coverSiblings(tx, row, { grantId, left: extent.maxUses - 1 });
 }
 
-/** A new window answers pending requests of the same requester, binding and rules; nothing else is covered by it. */
-async function coverSiblings(
-  tx: Tx,
-  row: RequestRow,
-  grant: { grantId: string; left: number; rule: Policy },
-): Promise<void> {
-  const asked = canonicalJson(jsonOf(cardOf(row).ask));
+/**
+ * A new window answers pending requests of the same requester, binding and rules; nothing else is covered by it. A
+ * sibling that somebody decides right now is left to them, and one that also asks the requester's own human is asked.
+ */
+async function coverSiblings(tx: Tx, row: RequestRow, grant: { grantId: string; left: number }): Promise<void> {
+  const asked = cardOf(row).ask;
+  if (asksOwnHuman(asked)) return;
   const pending = await tx.db
     .selectFrom('requests')
-    .selectAll()
+    .select('operation_id')
     .where('requester_key', '=', row.requester_key)
     .where('binding_digest', '=', row.binding_digest)
     .where('state', '=', 'pending')
     .where('operation_id', '!=', row.operation_id)
-    .where('deadline_at', '>', tx.nowMs)
     .orderBy('opened_at')
-    .limit(Math.min(grant.left, UNLIMITED_USES - 1, 50))
+    .limit(Math.min(grant.left, MOST_SIBLINGS))
     .execute();
-  for (const sibling of pending) {
-    if (canonicalJson(jsonOf(cardOf(sibling).ask)) !== asked) continue;
+  for (const { operation_id: operationId } of pending) {
+    if (!(await tryLockOperation(tx, operationId))) continue;
+    const sibling = await lockLatestRequest(tx, operationId);
+    const open =
+      sibling?.state === 'pending' && sibling.deadline_at > tx.nowMs && sibling.binding_digest === row.binding_digest;
+    if (!open || canonicalJson(jsonOf(cardOf(sibling).ask)) !== canonicalJson(jsonOf(asked))) continue;
     await closeRequest(tx, sibling, { state: 'allowed', reason: `covered by grant ${grant.grantId}` });
   }
 }
+
+const MOST_SIBLINGS = 50;
 
 function note(
   tx: Tx,
@@ -242,7 +250,7 @@ interface Answering {
 }
 
 async function answer(tx: Tx, { row, decisions, judgement, judged }: Answering): Promise<DecisionAnswer> {
-  const operation = row.state === 'allowed' ? await operationOf(tx, row.operation_id) : null;
+  const operation = await operationOf(tx, row.operation_id);
   const state = operation === null ? stateOfRequest(row, decisions) : stateOfOperation(operation, lookUpAt(operation));
   const counted: readonly CountedDecision[] = decisions.map(countedOf);
   const hidden = judged.code === 'notAReviewer' || judged.code === 'badSignature';

@@ -70,6 +70,7 @@ const counted = (reviewer: string, answer: 'allow' | 'deny' = 'allow'): CountedD
   reviewer,
   answer,
   verified: true,
+  minutes: null,
 });
 const judge = (
   changes: Partial<Judgement>,
@@ -209,6 +210,13 @@ describe('what is open', () => {
   test('the loser of a race is told who won', () => {
     expect(judge({ life: ended('deny'), counted: [counted('r2', 'deny')] }).detail).toContain('denied by r2');
   });
+});
+
+test('the same answer with other minutes is a conflict, not an acknowledgement', () => {
+  const window = { kind: 'window', uses: null, durationMs: 60 * MINUTE, total: {} } as const;
+  const changes = { ask: { ...quorum2, validity: window }, counted: [counted('r1')] };
+  expect(judge(changes, { minutes: 5 }).code).toBe('conflict');
+  expect(judge(changes).code).toBe('accepted');
 });
 
 test('a reviewer cannot widen a rule [SWAP-10]', () => {

@@ -89,12 +89,13 @@ describe('rules', () => {
       ['validity: once', 'validity: { uses: 5, total: { amount: 900 } }'],
       ['validity: { uses: 3, minutes: 60 }', 'validity: { uses: 3, minutes: 60, total: { amount: 500 } }'],
     );
-    expect(askOf(text, callFacts())?.validity).toEqual({
-      kind: 'window',
-      uses: 3,
-      durationMs: 900_000,
-      total: { amount: 500 },
-    });
+    const asking = (amount: number) =>
+      askOf(text, callFacts({ material: [field('amount', amount, 'amount')] }))?.validity;
+    const window = { kind: 'window', uses: 3, durationMs: 900_000, total: { amount: 500 } };
+    expect(asking(500)).toEqual(window);
+    expect(asking(500.01)).toEqual({ kind: 'once' });
+    expect(asking(-1)).toEqual({ kind: 'once' });
+    expect(askOf(text, callFacts())?.validity).toEqual({ kind: 'once' });
   });
 
   test('destructive before all; selfApproval, escalation and deadline come from the deciding rule alone [WHO-04]', () => {

@@ -1,0 +1,72 @@
+import { sameRules, termsStillCover } from '../../core/grant';
+import { openSteps } from '../../core/judge-decision';
+import type { Ask, RuleRef } from '../../core/evaluation';
+import type { ApprovalFacts } from '../../core/outcome';
+import type { OpeningCause } from '../../core/request';
+import {
+  cardOf,
+  countedOf,
+  lifeOf,
+  messageOf,
+  termsOf,
+  type DecisionRow,
+  type GrantRow,
+  type RequestRow,
+} from '../rows';
+import type { Tx } from '../transaction';
+import type { Dispatch } from './dispatch';
+import { decisionsOf } from './locate';
+
+export interface Found {
+  readonly grant: GrantRow;
+  readonly approval: ApprovalFacts;
+}
+
+export type Search = Found | { readonly cause: OpeningCause };
+
+/** The request and the decisions from which a grant came. */
+export async function origin(tx: Tx, grant: GrantRow) {
+  const row = await tx.db
+    .selectFrom('requests')
+    .selectAll()
+    .where('operation_id', '=', grant.operation_id)
+    .where('revision', '=', grant.revision)
+    .executeTakeFirstOrThrow();
+  const decisions = (await decisionsOf(tx, grant.operation_id)).filter((entry) => entry.revision === grant.revision);
+  return { grant, row, decisions };
+}
+
+/** Whether a grant permits the call as it is now: same or still covering rules, and decisions that still stand. */
+export function judgeGrant(
+  request: Dispatch,
+  { grant, row, decisions, ask }: { grant: GrantRow; row: RequestRow; decisions: readonly DecisionRow[]; ask: Ask },
+): Search {
+  const terms = termsOf(grant);
+  const same = sameRules(terms.ask, ask);
+  if (!same && !termsStillCover(terms.ask, ask)) return { cause: 'ruleChanged' };
+  const standing = decisions.filter((decision) => standsFor(request, decision)).map(countedOf);
+  const { requester } = cardOf(row);
+  const judgement = { life: lifeOf(row), requester, policy: request.active.policy };
+  if (openSteps({ ...judgement, ask: terms.ask }, standing).length > 0) return { cause: 'reviewerChanged' };
+  if (!same && openSteps({ ...judgement, ask }, standing).length > 0) return { cause: 'ruleChanged' };
+  return { grant, approval: approvalFacts(grant, ask.rule) };
+}
+
+function standsFor({ active, stillSigned }: Dispatch, decision: DecisionRow): boolean {
+  if (decision.verified === 1) return stillSigned(messageOf(decision));
+  return active.trust === 'namespace';
+}
+
+function approvalFacts(grant: GrantRow, permittedRule: RuleRef | null): ApprovalFacts {
+  const terms = termsOf(grant);
+  return {
+    operationId: grant.operation_id,
+    revision: grant.revision,
+    deciders: terms.deciders,
+    askedRule: terms.ask.rule,
+    permittedRule,
+    grantId: grant.grant_id,
+    emergency: terms.ask.emergency,
+    verified: terms.verified,
+  };
+}
