@@ -4,10 +4,11 @@ import { parseTurn } from '../core/turn-schema';
 import { refusal, type Refusal } from '../core/errors';
 import { canonicalJson, type JsonValue } from '../core/json';
 import { jsonOf } from '../core/json-record';
-import { resultShare, TURN_LIMITS } from '../core/turn';
+import { resultShare, TURN_LIMITS, turnDigest } from '../core/turn';
 import type { Opening, RequestDraft } from '../ledger/commands/open-call';
 import type { Dependencies } from './dependencies';
 import { listedOnce } from './listed-once';
+import { hideInText, hideSecrets } from './masking';
 import { prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
 import { readTool } from './read-tool';
 
@@ -20,6 +21,8 @@ export interface OpenInput {
 export type OpenedTurn =
   { readonly ok: true; readonly states: readonly CallState[] } | { readonly ok: false; readonly refusal: Refusal };
 
+const NO_DIGEST = 'it holds what has no canonical JSON, such as half a character; send whole texts and finite numbers';
+
 /** How often a plan is made anew because another policy became active meanwhile. */
 const MOST_PLANS = 5;
 
@@ -27,6 +30,8 @@ const MOST_PLANS = 5;
 export async function openRequests(deps: Dependencies, { workflowId, turn: input }: OpenInput): Promise<OpenedTurn> {
   const parsed = parseTurn(input);
   if (!parsed.ok) return parsed;
+  // A turn without a digest shows none of its calls, so none of them may be asked about.
+  if (turnDigest(input) === 'none') return { ok: false, refusal: refusal('TURN_INVALID', { detail: NO_DIGEST }) };
   const turn: TurnRef = { turnId: parsed.turn.turnId, requester: parsed.turn.requester, workflowId };
   for (let plan = 0; plan < MOST_PLANS; plan += 1) {
     const active = await deps.ledger.activePolicy();
@@ -78,6 +83,7 @@ async function draftOf(deps: Dependencies, call: ReadyCall): Promise<RequestDraf
     entry.preview === null ? null : readTool(entry.preview, reads),
     entry.state === null || call.state !== null ? null : readTool(entry.state, reads),
   ]);
+  const shown = (reading: JsonValue): JsonValue => fitting(hideSecrets(reading, call.secretTexts));
   return {
     v: 1,
     operationId: ref.operationId,
@@ -103,8 +109,11 @@ async function draftOf(deps: Dependencies, call: ReadyCall): Promise<RequestDraf
     preview:
       entry.preview === null || preview === null
         ? null
-        : { show: entry.preview.show, value: preview.ok ? fitting(preview.value) : { unavailable: preview.detail } },
-    state: fitting(call.state ?? (state?.ok === true ? state.value : null)),
+        : {
+            show: entry.preview.show,
+            value: preview.ok ? shown(preview.value) : { unavailable: hideInText(preview.detail, call.secretTexts) },
+          },
+    state: shown(call.state ?? (state?.ok === true ? state.value : null)),
     note: call.call.note ?? null,
   };
 }

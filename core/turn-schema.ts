@@ -14,6 +14,10 @@ function hasControl(text: string): boolean {
   return /[\p{Cc}\p{Cs}]/u.test(text);
 }
 
+function isStorable(text: string): boolean {
+  return !/[\0\p{Cs}]/u.test(text);
+}
+
 const requester = z.strictObject({
   subject: name,
   agent: name,
@@ -26,7 +30,7 @@ const call = z.strictObject({
   tool: name,
   arguments: z.unknown(),
   confirm: z.boolean().exactOptional(),
-  note: z.string().max(4_000).exactOptional(),
+  note: z.string().max(4_000).refine(isStorable, 'holds half a character or U+0000').exactOptional(),
 });
 
 const turn = z.strictObject({

@@ -1,6 +1,6 @@
 import { memberOf } from '../core/member';
 import type { Requester } from '../core/requester';
-import { turnDigest, type ProposedCall, type TurnInput } from '../core/turn';
+import { TURN_LIMITS, turnDigest, type ProposedCall, type TurnInput } from '../core/turn';
 
 /** The parts of a turn's input that the turn itself shows and passes on. */
 export interface TurnShape {
@@ -11,21 +11,34 @@ export interface TurnShape {
 }
 
 /**
- * Reads an untrusted input as far as a turn needs it before `openRequests` has judged it. An input of another shape, or
- * one that has no canonical JSON, shows nothing, and is refused there.
+ * Reads an untrusted input as far as a turn needs it before `openRequests` has judged it. An input of another shape,
+ * with more or longer names than a turn has, or without canonical JSON, shows nothing, and is refused there.
  */
 export function shapeOf(input: unknown): TurnShape {
   const contentDigest = turnDigest(input);
   const { turnId, requester, calls } = (input ?? {}) as Partial<TurnInput>;
   const readable =
     contentDigest !== 'none' &&
-    typeof turnId === 'string' &&
-    typeof requester?.subject === 'string' &&
+    isName(turnId) &&
+    isRequester(requester) &&
     Array.isArray(calls) &&
-    calls.every((call: unknown) => typeof memberOf(call, 'id') === 'string');
+    calls.length <= TURN_LIMITS.calls &&
+    calls.every(isCall);
   if (!readable) return { turnId: '', requester: { subject: '', agent: '', chain: [] }, calls: [], contentDigest };
-  const chain = (requester as Partial<Requester>).chain ?? [];
-  return { turnId, requester: { ...requester, chain }, calls, contentDigest };
+  return { turnId, requester: { ...requester, chain: requester.chain ?? [] }, calls, contentDigest };
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= TURN_LIMITS.idLength;
+}
+
+function isRequester(value: unknown): value is Omit<Requester, 'chain'> & Partial<Pick<Requester, 'chain'>> {
+  const chain = memberOf(value, 'chain') ?? [];
+  return isName(memberOf(value, 'subject')) && isName(memberOf(value, 'agent')) && Array.isArray(chain);
+}
+
+function isCall(value: unknown): boolean {
+  return ['id', 'server', 'tool'].every((name) => isName(memberOf(value, name)));
 }
 
 /** A worker older than the message fails only its task, so that a newer worker takes the turn over. */

@@ -35,6 +35,12 @@ test.each([
   ['no requester', { ...turn, requester: undefined }, 'requester: '],
   ['an id with a line break', { ...turn, turnId: 't1\nt2' }, 'turnId: holds a control character'],
   ['an id with half a surrogate pair', { ...turn, turnId: 'a\ud800' }, 'turnId: holds a control character'],
+  [
+    'a note with half a character',
+    { ...turn, calls: [{ ...call, note: 'a\ud800' }] },
+    'calls.0.note: holds half a character or U+0000',
+  ],
+  ['a note with U+0000', { ...turn, calls: [{ ...call, note: '\u0000' }] }, 'calls.0.note: holds half a character'],
   ['null', null, 'the turn: '],
   ['42', 42, 'the turn: '],
 ])('a turn with %s is refused', (_name, input, detail) => {

@@ -38,6 +38,28 @@ describe('a turn that cannot be one is refused before anybody is asked', () => {
   });
 });
 
+describe('a turn started by hand, past the client, is refused whole', () => {
+  const byHand = async (calls: readonly unknown[]) => {
+    const workflowId = randomUUID();
+    const args = [{ v: 1, turnId: workflowId, requester: someone(), calls }];
+    const { holdpoint, taskQueue } = harness;
+    return holdpoint.client.workflow.execute('agentTurn', { workflowId, taskQueue, args }) as Promise<unknown>;
+  };
+
+  test.each([
+    ['9,000 calls', Array.from({ length: 9_000 }, (_, index) => read(`c${index}`))],
+    ['a call id of 100,000 characters', [read('x'.repeat(100_000))]],
+    ['half a character in the arguments of one of two calls', [remove('c1'), read('c2', { arguments: ['\ud800'] })]],
+    ['a note of half a character', [remove('c1', { id: 1 }, { note: '\ud800' })]],
+    ['arguments 2,000 deep', [read('c1', { arguments: JSON.parse('['.repeat(2_000) + ']'.repeat(2_000)) as unknown })]],
+  ])('%s', async (_name, calls) => {
+    const asked = async () => (await harness.facts()).length;
+    const before = await asked();
+    expect(await byHand(calls)).toMatchObject({ results: [], refusal: { code: 'TURN_INVALID' } });
+    expect(await asked()).toBe(before);
+  });
+});
+
 describe('a call that cannot be made refuses itself, its siblings go on', () => {
   test.each([
     ['an unknown server', 'SERVER_UNKNOWN', { ...read('c1'), server: 'orders' }],
