@@ -14,13 +14,16 @@ const SERVERS = defineSearchAttributeKey('HoldpointServer', SearchAttributeType.
 const TOOLS = defineSearchAttributeKey('HoldpointTool', SearchAttributeType.KEYWORD_LIST);
 const APPROVERS = defineSearchAttributeKey('HoldpointApprovers', SearchAttributeType.KEYWORD_LIST);
 
+/** Temporal ends a turn with an attribute of more than 2,048 bytes. A list that would have more leaves its last out. */
+const LIST_BYTES = 1_800;
+
 /** What a turn is found by from its start; free of history events there. */
 export function startAttributes(turn: TurnInput): SearchAttributePair[] {
   return [
     { key: STATE, value: 'open' },
     { key: REQUESTER, value: turn.requester.subject },
-    { key: SERVERS, value: distinct(turn.calls.map((call) => call.server)) },
-    { key: TOOLS, value: distinct(turn.calls.map((call) => call.tool)) },
+    { key: SERVERS, value: fitting(turn.calls.map((call) => call.server)) },
+    { key: TOOLS, value: fitting(turn.calls.map((call) => call.tool)) },
   ];
 }
 
@@ -28,7 +31,7 @@ export function startAttributes(turn: TurnInput): SearchAttributePair[] {
 export function openingAttributes(requests: readonly ApprovalRequest[]): SearchAttributeUpdatePair[] {
   return [
     { key: STATE, value: 'pending' },
-    { key: APPROVERS, value: distinct(requests.flatMap(approversOf)) },
+    { key: APPROVERS, value: fitting(requests.flatMap(approversOf)) },
   ];
 }
 
@@ -43,6 +46,13 @@ function approversOf(request: ApprovalRequest): readonly string[] {
   );
 }
 
-function distinct(values: readonly string[]): string[] {
-  return [...new Set(values)];
+/** The distinct values, as many as the JSON of the list has room for. */
+function fitting(values: readonly string[]): string[] {
+  let left = LIST_BYTES - '[]'.length;
+  return [...new Set(values)].filter((value) => {
+    const bytes = new TextEncoder().encode(`${JSON.stringify(value)},`).length;
+    if (bytes > left) return false;
+    left -= bytes;
+    return true;
+  });
 }
