@@ -35,7 +35,10 @@ export interface ToolServer {
   close(): Promise<void>;
 }
 
-const LIST_TIMEOUT_MS = 10_000;
+const PAGE_TIMEOUT_MS = 10_000;
+/** Of a whole listing: a server may make up pages as fast as it is asked for them. */
+const LIST_TIMEOUT_MS = 30_000;
+const MAX_PAGES = 1_000;
 const MAX_TOOLS = 10_000;
 
 export type ToolServerLog = Pick<Log, 'warn'>;
@@ -85,24 +88,27 @@ class SessionToolServer implements ToolServer {
   private async listPages(signal: AbortSignal | undefined): Promise<ToolListing> {
     const tools = new Map<string, ToolDefinition>();
     const cursors = new Set<string>();
+    const endsAtMs = Date.now() + LIST_TIMEOUT_MS;
     let cursor: string | undefined;
-    do {
-      const page = await this.page(cursor, signal);
+    for (;;) {
+      const leftMs = endsAtMs - Date.now();
+      if (leftMs <= 0) return failed(`its list of tools took longer than ${LIST_TIMEOUT_MS} ms`);
+      const page = await this.page(cursor, { signal, timeoutMs: Math.min(leftMs, PAGE_TIMEOUT_MS) });
       if (!page.ok) return page;
       if (page.unusable > 0) this.log.warn({ server: this.name, tools: page.unusable }, 'toolServer.unusableTools');
       const fault = addTools(tools, page.tools);
-      if (fault !== undefined) return { ok: false, detail: fault };
+      if (fault !== undefined) return failed(fault);
       cursor = page.nextCursor;
-      if (cursor !== undefined && cursors.has(cursor)) return { ok: false, detail: 'its list of tools never ends' };
-      if (cursor !== undefined) cursors.add(cursor);
-    } while (cursor !== undefined);
+      if (cursor === undefined) break;
+      if (cursors.has(cursor) || cursors.size === MAX_PAGES - 1) return failed('its list of tools never ends');
+      cursors.add(cursor);
+    }
     return { ok: true, tools };
   }
 
-  private async page(cursor: string | undefined, signal: AbortSignal | undefined) {
+  private async page(cursor: string | undefined, limits: Pick<ToolCall, 'signal' | 'timeoutMs'>) {
     const params = cursor === undefined ? {} : { cursor };
-    const request = { method: 'tools/list', params, timeoutMs: LIST_TIMEOUT_MS, signal, repeatable: true };
-    const reply = await this.session.request(request);
+    const reply = await this.session.request({ method: 'tools/list', params, repeatable: true, ...limits });
     if (reply.kind === 'error') return failed(`it answered tools/list with error ${reply.code}: ${reply.message}`);
     if (reply.kind !== 'result') return failed(reply.detail);
     const page = readToolPage(reply.result);

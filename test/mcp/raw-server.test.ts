@@ -428,6 +428,32 @@ describe('tools/list', () => {
     expect(names(await listing(pages({ first: page })))).toBe('its list of tools never ends');
   });
 
+  it('of ever further empty pages is refused after 1,000', async () => {
+    let page = 0;
+    const endless: RawAnswer = ({ message }, response) => {
+      if (message?.method !== 'tools/list') return false;
+      page += 1;
+      return sendJson(response, result(message.id, { tools: [], nextCursor: `p${page}` }));
+    };
+    expect(names(await listing(endless))).toBe('its list of tools never ends');
+    expect(page).toBe(1_000);
+  });
+
+  it('that takes longer than 30 s as a whole is refused', async () => {
+    const startMs = Date.now();
+    const clock = jest.spyOn(Date, 'now');
+    let page = 0;
+    const slow: RawAnswer = ({ message }, response) => {
+      if (message?.method !== 'tools/list') return false;
+      page += 1;
+      clock.mockReturnValue(startMs + page * 16_000);
+      return sendJson(response, result(message.id, { tools: [], nextCursor: `p${page}` }));
+    };
+    const detail = names(await listing(slow).finally(() => clock.mockRestore()));
+    expect(detail).toBe('its list of tools took longer than 30000 ms');
+    expect(page).toBe(2);
+  });
+
   it('with two different tools of one name is refused', async () => {
     const page = { tools: [tool('a'), tool('a', { description: 'another' })] };
     expect(names(await listing(pages({ first: page })))).toBe('it lists two different tools named a');
