@@ -39,6 +39,33 @@ describe('a secret argument', () => {
     expect(another!.arguments['password']).not.toBe(request!.arguments['password']);
   });
 
+  test('that the server repeats in a preview, a state or an error is a token there too', async () => {
+    await harness.applyPolicy({ secrets: ['/sql'], preview: true });
+    const sql = 'the "secret" sql';
+    harness.tools.setRows([{ id: 1, item: `was ${sql}` }]);
+    const turn = await harness.start([migrate('c1', { sql })], { requester: someone() });
+    const [request] = await harness.requests(turn);
+    const token = request!.arguments['sql'] as string;
+    expect(JSON.stringify(request!.preview)).toContain(token);
+    expect(JSON.stringify(request!.state)).toContain(`was ${token}`);
+    harness.tools.behave(
+      'apply_migration',
+      {
+        kind: 'http',
+        status: 200,
+        headers: { 'content-type': 'application/json' },
+        body: (id) => JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: `cannot run ${sql}` } }),
+      },
+      1,
+    );
+    await harness.decide(request!, 'allow');
+    const [result] = await turn.results();
+    expect(result!.end).toMatchObject({ outcome: 'failed', detail: expect.stringContaining(token) as string });
+    const seen = (await everything()) + JSON.stringify(await turn.snapshot());
+    expect(seen.replaceAll('\\', '')).not.toContain(sql);
+    harness.tools.setRows([{ id: 1, item: 'chair' }]);
+  });
+
   test('of few possible ones cannot be found out by a guess at a digest, wherever it is bound [BIND-05]', async () => {
     const args = { environment: 'production', sql: '4711' };
     for (const bind of ['arguments', 'material'] as const) {
