@@ -65,7 +65,7 @@ export async function recordDecision(tx: Tx, received: DecisionToRecord): Promis
   };
   const judged = judgeDecision(judgement, decision, { signature: received.signature, nowMs: tx.nowMs });
   const kept = judged.effect === 'none' ? decisions : [...decisions, await insertDecision(tx, received)];
-  const closed = await applyEffect(tx, { row, decisions: kept, judgement, judged, received });
+  const closed = await applyEffect(tx, { row, decisions: kept, judgement, judged });
   note(tx, { received, judged, row });
   return answer(tx, { row: closed, decisions: kept, judgement, judged });
 }
@@ -96,10 +96,9 @@ interface Applying {
   readonly decisions: readonly DecisionRow[];
   readonly judgement: Judgement;
   readonly judged: Judged;
-  readonly received: DecisionToRecord;
 }
 
-async function applyEffect(tx: Tx, { row, decisions, judgement, judged, received }: Applying): Promise<RequestRow> {
+async function applyEffect(tx: Tx, { row, decisions, judgement, judged }: Applying): Promise<RequestRow> {
   switch (judged.effect) {
     case 'none':
     case 'count':
@@ -157,14 +156,13 @@ async function issueGrant(
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  const body = {
-    grantId,
-    revision: row.revision,
-    expiresAtMs: extent.expiresAtMs,
-    deciders: [...terms.deciders],
-    verified: terms.verified,
-  };
-  tx.fact({ kind: 'grant.issued', operationId: row.operation_id, body: { ...body, uses: extent.maxUses } });
+  const { deciders, verified } = terms;
+  const body = { grantId, revision: row.revision, expiresAtMs: extent.expiresAtMs, uses: extent.maxUses };
+  tx.fact({
+    kind: 'grant.issued',
+    operationId: row.operation_id,
+    body: { ...body, deciders: [...deciders], verified },
+  });
   if (!extent.once) await coverSiblings(tx, row, { grantId, left: extent.maxUses - 1 });
 }
 
