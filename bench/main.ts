@@ -10,13 +10,11 @@ import { ledger } from './measures/ledger';
 import { throughput } from './measures/throughput';
 import { waiting } from './measures/waiting';
 import { report, type Section } from './report';
-import { timeDecision } from './rounds';
 import { FULL, QUICK } from './scale';
-import { startStack, type Stack } from './stack';
+import { sharedStack } from './shared-stack';
 
 const MEASURES: readonly Measure[] = [latency, throughput, histories, ledger, kill, waiting];
 const RESULTS = join(__dirname, '../../bench/RESULTS.md');
-const WARM_UP_ROUNDS = 20;
 
 const HELP = `Measures Holdpoint against a bare Temporal workflow. Usage: npm run bench -- [options]
 
@@ -52,42 +50,13 @@ function readOptions(): Options | 'help' {
   };
 }
 
-interface SharedStack {
-  readonly get: () => Promise<Stack>;
-  readonly check: () => Promise<void>;
-  readonly close: () => Promise<void>;
-}
-
-/** Starts the shared stack when a measure first needs it, and warms it up. */
-function sharedStack(progress: (message: string) => void): SharedStack {
-  let starting: Promise<Stack> | undefined;
-  const start = async (): Promise<Stack> => {
-    progress('starting Temporal, two workers and the tool server');
-    const stack = await startStack();
-    const subjects = [stack.holdpoint, stack.bare({ by: 'update', opens: true })];
-    for (let round = 0; round < WARM_UP_ROUNDS; round += 1) {
-      for (const subject of subjects) {
-        await timeDecision(await subject.open());
-        await subject.runFree();
-      }
-    }
-    return stack;
-  };
-  return {
-    get: () => (starting ??= start()),
-    check: async () => (await starting)?.checkEffects(),
-    close: async () => {
-      await (await starting?.catch(() => undefined))?.close();
-    },
-  };
-}
-
 async function measureAll({ quick, measures }: Options): Promise<readonly Section[]> {
   const sections: Section[] = [];
   let name = '';
   const progress = (message: string): void => console.error(`${name}: ${message}`);
-  const shared = sharedStack(progress);
-  const context: BenchContext = { scale: quick ? QUICK : FULL, stack: shared.get, progress };
+  const scale = quick ? QUICK : FULL;
+  const shared = sharedStack(scale, progress);
+  const context: BenchContext = { scale, stack: shared.get, progress };
   try {
     for (const measure of measures) {
       ({ name } = measure);

@@ -5,8 +5,9 @@ import type { WaitingTurn } from './subject';
 /** A decision comes long after the turn began to wait: what the start left to do must not be in the way. */
 const QUIET_MS = 30;
 
-/** From the sending of the decision to the effect, and to the result in the caller's hands. */
+/** From the sending of the decision to its verdict, to the effect, and to the result in the caller's hands. */
 export interface DecisionTimes {
+  readonly verdictMs: number;
   readonly effectMs: number;
   readonly readableMs: number;
 }
@@ -16,8 +17,13 @@ export async function timeDecision(turn: WaitingTurn): Promise<DecisionTimes> {
   const ended = turn.effectNs().then((effectNs) => ({ effectNs, readableNs: nowNs() }));
   await delay(QUIET_MS);
   const startNs = nowNs();
-  const [{ effectNs, readableNs }] = await Promise.all([ended, turn.decide()]);
-  return { effectMs: msBetween(startNs, effectNs), readableMs: msBetween(startNs, readableNs) };
+  const decided = turn.decide().then(nowNs);
+  const [{ effectNs, readableNs }, verdictNs] = await Promise.all([ended, decided]);
+  return {
+    verdictMs: msBetween(startNs, verdictNs),
+    effectMs: msBetween(startNs, effectNs),
+    readableMs: msBetween(startNs, readableNs),
+  };
 }
 
 /** Runs every task `rounds` times in turns, each round beginning with another one, and answers what each gave. */

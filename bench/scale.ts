@@ -1,5 +1,7 @@
 /** How much is measured. A block is what one side of a pair does before the other side has its turn. */
 export interface Scale {
+  /** Turns of each side before anything is measured: compilers settle only after some hundred. */
+  readonly warmUpTurns: number;
   readonly latencyBlocks: number;
   readonly latencyRounds: number;
   readonly throughputBlocks: number;
@@ -14,6 +16,7 @@ export interface Scale {
 }
 
 export const FULL: Scale = {
+  warmUpTurns: 600,
   latencyBlocks: 10,
   latencyRounds: 25,
   throughputBlocks: 8,
@@ -28,6 +31,7 @@ export const FULL: Scale = {
 };
 
 export const QUICK: Scale = {
+  warmUpTurns: 150,
   latencyBlocks: 4,
   latencyRounds: 12,
   throughputBlocks: 3,

@@ -28,8 +28,10 @@ export interface Stack {
   readonly bare: (form: BareForm) => Subject;
   readonly bareWorker: Child;
   readonly holdpointWorker: () => Child;
-  /** Starts a worker in place of one that ended; `whenReady` tells when it polls. */
-  replaceHoldpointWorker(): Promise<Child>;
+  /** SIGKILL. */
+  killHoldpointWorker(): Promise<void>;
+  /** Starts a worker in place of the killed one; `whenReady` tells when it polls. */
+  startHoldpointWorker(): Promise<Child>;
   /** Throws unless the tool server counted as many effects as turns said that they executed, no more and no less. */
   checkEffects(): Promise<void>;
   close(): Promise<void>;
@@ -57,9 +59,14 @@ async function open(opened: (() => Promise<unknown>)[]): Promise<Omit<Stack, 'cl
   const folder = await scratchFolder();
   opened.push(() => rm(folder, { recursive: true, force: true }));
   const address = await startTemporal(folder, opened);
+  const killed = new Set<Child>();
   const started = async (...[name, args]: Parameters<typeof startProcess>): Promise<Child> => {
     const child = await startProcess(name, args);
     opened.push(() => child.stop());
+    void child.exited.then(() => {
+      // Whatever waits for it would wait for ever.
+      if (opened.length > 0 && !killed.has(child)) giveUp(`${name} ended:\n${child.recentOutput()}`);
+    });
     return child;
   };
   const tools = await started('tool-server', []);
@@ -82,13 +89,22 @@ async function open(opened: (() => Promise<unknown>)[]): Promise<Omit<Stack, 'cl
     bare: (form) => bareSubject(client, form),
     bareWorker,
     holdpointWorker: () => holdpointWorker,
-    replaceHoldpointWorker: async () => (holdpointWorker = await startHoldpointWorker()),
+    killHoldpointWorker: async () => {
+      killed.add(holdpointWorker);
+      await holdpointWorker.kill9();
+    },
+    startHoldpointWorker: async () => (holdpointWorker = await startHoldpointWorker()),
     checkEffects: async () => {
       const found = Number(await (await fetch(`${toolUrl}/effects`)).text());
       const said = subject.executed();
       if (found !== said) throw new Error(`the tool server counted ${found} effects, the results say ${said}`);
     },
   };
+}
+
+function giveUp(reason: string): void {
+  console.error(reason);
+  process.kill(process.pid, 'SIGTERM');
 }
 
 /** In the checkout, not in the folder for temporary files: that one may be memory, which forgets what `fsync` costs. */

@@ -44,9 +44,9 @@ export const kill: Measure = {
 
 async function recover(stack: Stack, from: 'started' | 'ready'): Promise<Recovery> {
   const turns = await Promise.all(Array.from({ length: TURNS }, () => stack.holdpoint.open()));
-  await stack.holdpointWorker().kill9();
+  await stack.killHoldpointWorker();
   const startNs = nowNs();
-  const child = await stack.replaceHoldpointWorker();
+  const child = await stack.startHoldpointWorker();
   const ready = whenReady('holdpoint-worker', child).then(nowNs);
   const decideFromNs = from === 'ready' ? await ready : startNs;
   const verdicts = await Promise.all(

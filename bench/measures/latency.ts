@@ -51,6 +51,7 @@ interface Line {
 const EFFECT = 'decision (update) → effect at the tool; bare: update → activity start';
 const READABLE = 'decision (update) → outcome readable; bare: update → activity → result';
 const SIGNAL = 'decision (update) → outcome readable; bare: *signal* → activity → result';
+const VERDICT = 'decision (update) → its verdict; bare: update → its answer';
 const VISIBLE = 'start → approval request visible; bare: update-with-start that awaits an activity';
 
 const LINES: readonly Line[] = [
@@ -59,6 +60,7 @@ const LINES: readonly Line[] = [
   { measure: READABLE, side: 'update', value: 'readableMs', p: 0.5, bar: (ratio) => atMost(1.2, ratio) },
   { measure: READABLE, side: 'update', value: 'readableMs', p: 0.95, bar: (ratio) => atMost(1.5, ratio) },
   { measure: SIGNAL, side: 'signal', value: 'readableMs', p: 0.5, bar: (ratio) => atMost(1, ratio) },
+  { measure: VERDICT, side: 'update', value: 'verdictMs', p: 0.5, bar: noBar },
   { measure: VISIBLE, side: 'update', value: 'visibleMs', p: 0.5, bar: (ratio) => atMost(1.3, ratio) },
   { measure: VISIBLE, side: 'update', value: 'visibleMs', p: 0.95, bar: noBar },
 ];

@@ -5,36 +5,37 @@ import { Client } from 'pg';
 import { isJsonObject, parseStrictJson } from '../../core/json';
 import { startPostgres, type PostgresServer } from '../../test/support/postgres-server';
 import type { BenchContext, Measure } from '../bench-context';
-import { perSecond, spreadText, type Finding } from '../finding';
+import { beside, perSecond, type Finding } from '../finding';
 import { startProcess } from '../processes';
 import { interleave } from '../rounds';
 import { scratchFolder } from '../stack';
-import { median } from '../statistics';
+import { median, ratios } from '../statistics';
 
 interface Load {
-  readonly measure: string;
+  readonly store: string;
   readonly callers: number;
   readonly atLeast: number | null;
-  /** An empty ledger's URL. */
-  readonly fresh: (run: number) => Promise<string>;
+  /** An empty ledger's URL; every number is used once. */
+  readonly fresh: (number: number) => Promise<string>;
 }
 
-/** Full approvals through the ledger's commands, in a process of their own, on an empty ledger each time. */
+/** The ledger's commands in a process of their own, on an empty ledger each time. */
 export const ledger: Measure = {
   name: 'ledger',
-  title: 'Ledger alone: full approvals (4 transactions each, with audit and outbox)',
+  title: 'Ledger alone: full approvals (4 transactions, with audit and outbox); compared: 4 transactions of one row',
   async run({ scale, progress }: BenchContext): Promise<readonly Finding[]> {
     const folder = await scratchFolder();
     const postgres = await postgresServer();
+    let count = 0;
+    const task = (load: Load, work: 'approvals' | 'commits') => async () => {
+      progress(`${nameOf(load)}: ${work}`);
+      return roundsPerSecond([await load.fresh((count += 1)), work, String(load.callers), String(scale.ledgerMs)]);
+    };
     try {
       const loads = loadsOn(folder, postgres);
-      let run = 0;
-      const tasks = loads.map((load) => async () => {
-        progress(load.measure);
-        return approvalsPerSecond(await load.fresh((run += 1)), { callers: load.callers, durationMs: scale.ledgerMs });
-      });
+      const tasks = loads.flatMap((load) => [task(load, 'approvals'), task(load, 'commits')]);
       const rates = await interleave(tasks, scale.ledgerRuns);
-      return loads.map((load, index) => line(load, rates[index] ?? []));
+      return loads.map((load, index) => findingOf(load, rates[2 * index] ?? [], rates[2 * index + 1] ?? []));
     } finally {
       await postgres.stop();
       await rm(folder, { recursive: true, force: true });
@@ -43,14 +44,18 @@ export const ledger: Measure = {
 };
 
 function loadsOn(folder: string, postgres: PostgresServer): readonly Load[] {
-  const file = (run: number) => Promise.resolve(pathToFileURL(join(folder, `ledger-${run}.db`)).href);
-  const database = (run: number) => emptyDatabase(postgres.url, `bench_${process.pid}_${run}`);
+  const file = (number: number) => Promise.resolve(pathToFileURL(join(folder, `ledger-${number}.db`)).href);
+  const database = (number: number) => emptyDatabase(postgres.url, `bench_${process.pid}_${number}`);
   return [
-    { measure: 'SQLite, 1 caller', callers: 1, atLeast: 250, fresh: file },
-    { measure: 'SQLite, 16 callers in one process', callers: 16, atLeast: 600, fresh: file },
-    { measure: 'PostgreSQL, 1 caller', callers: 1, atLeast: 70, fresh: database },
-    { measure: 'PostgreSQL, 16 callers in one process', callers: 16, atLeast: null, fresh: database },
+    { store: 'SQLite', callers: 1, atLeast: 250, fresh: file },
+    { store: 'SQLite', callers: 16, atLeast: 600, fresh: file },
+    { store: 'PostgreSQL', callers: 1, atLeast: 70, fresh: database },
+    { store: 'PostgreSQL', callers: 16, atLeast: null, fresh: database },
   ];
+}
+
+function nameOf({ store, callers }: Load): string {
+  return `${store}, ${callers === 1 ? '1 caller' : `${callers} callers in one process`}`;
 }
 
 async function postgresServer(): Promise<PostgresServer> {
@@ -72,26 +77,23 @@ async function emptyDatabase(serverUrl: string, name: string): Promise<string> {
   return url.href;
 }
 
-async function approvalsPerSecond(
-  url: string,
-  { callers, durationMs }: { callers: number; durationMs: number },
-): Promise<number> {
-  const child = await startProcess('ledger-load', [url, String(callers), String(durationMs)]);
-  const line = await child.waitForLine(/^\{"approvals"/, durationMs + 60_000);
+async function roundsPerSecond(args: readonly string[]): Promise<number> {
+  const child = await startProcess('ledger-load', args);
   await child.exited;
+  const line = await child.waitForLine(/^\{"rounds"/, 0);
   const parsed = parseStrictJson(line ?? '');
-  const { approvals, elapsedMs } = parsed.ok && isJsonObject(parsed.value) ? parsed.value : {};
-  if (typeof approvals !== 'number' || typeof elapsedMs !== 'number') throw new Error(child.recentOutput());
-  return (approvals / elapsedMs) * 1_000;
+  const { rounds, elapsedMs } = parsed.ok && isJsonObject(parsed.value) ? parsed.value : {};
+  if (typeof rounds !== 'number' || typeof elapsedMs !== 'number') throw new Error(child.recentOutput());
+  return (rounds / elapsedMs) * 1_000;
 }
 
-function line({ measure, atLeast }: Load, rates: readonly number[]): Finding {
+function findingOf(load: Load, approvals: readonly number[], commits: readonly number[]): Finding {
+  const { atLeast } = load;
   return {
-    measure,
-    holdpoint: spreadText(rates, perSecond),
-    compared: null,
-    ratio: null,
+    measure: nameOf(load),
+    ...beside(approvals, commits, perSecond),
+    ratio: ratios(approvals, commits),
     bar: atLeast === null ? null : `≥ ${atLeast}/s`,
-    met: atLeast === null ? null : median(rates) >= atLeast,
+    met: atLeast === null ? null : median(approvals) >= atLeast,
   };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import pino from 'pino';
 import { createLedger } from '../../ledger/ledger';
 import { openStore } from '../../ledger/open-store';
@@ -6,10 +7,11 @@ import { activate, decisionFor, openPending, prepared } from '../../test/support
 const EXECUTED = { outcome: 'executed', result: '{"done":true}', isError: false, evidence: 'answer' } as const;
 
 /**
- * Full approvals, nothing else: open, decide, dispatch, outcome, a transaction each, with audit and outbox.
- * Arguments: the ledger's URL, how many callers, for how long. Prints `{ approvals, elapsedMs }`.
+ * `approvals`: open, decide, dispatch, outcome, a transaction each, with audit and outbox. `commits`: four transactions
+ * of one row each, which is what the store and its disk cost whatever is written.
+ * Arguments: the ledger's URL, one of these, how many callers, for how long. Prints `{ rounds, elapsedMs }`.
  */
-async function main([url = '', callers = '1', durationMs = '1000']: readonly string[]): Promise<void> {
+async function main([url = '', work = '', callers = '1', durationMs = '1000']: readonly string[]): Promise<void> {
   const store = await openStore(url, pino({ level: 'warn' }, pino.destination(2)));
   const ledger = createLedger(store, { defaultTrust: 'namespace' });
   const active = await activate(ledger);
@@ -30,17 +32,26 @@ async function main([url = '', callers = '1', durationMs = '1000']: readonly str
     const state = await ledger.recordOutcome(call.ref.operationId, EXECUTED);
     if (state?.status !== 'ended' || state.end.outcome !== 'executed') throw new Error('the outcome is not on record');
   };
-  const run = async (forMs: number): Promise<{ approvals: number; elapsedMs: number }> => {
+  const commit = async (): Promise<void> => {
+    for (let count = 0; count < 4; count += 1) {
+      await store.write((tx) => {
+        tx.emit({ id: randomUUID(), type: 'bench', subject: null, data: {} });
+        return Promise.resolve();
+      });
+    }
+  };
+  const round = work === 'commits' ? commit : approve;
+  const run = async (forMs: number): Promise<{ rounds: number; elapsedMs: number }> => {
     const startMs = performance.now();
-    let approvals = 0;
+    let rounds = 0;
     const caller = async (): Promise<void> => {
       while (performance.now() - startMs < forMs) {
-        await approve();
-        approvals += 1;
+        await round();
+        rounds += 1;
       }
     };
     await Promise.all(Array.from({ length: Number(callers) }, caller));
-    return { approvals, elapsedMs: performance.now() - startMs };
+    return { rounds, elapsedMs: performance.now() - startMs };
   };
 
   await run(500);
