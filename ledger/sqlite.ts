@@ -24,8 +24,11 @@ export interface SqliteStoreOptions {
   readonly maxPages?: number;
 }
 
-/** Set always: the defaults of builds differ. Anything less than FULL loses commits in a power cut. */
-const PRAGMAS = ['synchronous = full', 'fullfsync = on', 'foreign_keys = on'];
+/**
+ * Set always: the defaults of builds differ. Anything less than FULL loses commits in a power cut. Checkpoints at 16 MiB
+ * instead of 4: under load each writes the same pages again and waits for the disk twice.
+ */
+const PRAGMAS = ['synchronous = full', 'fullfsync = on', 'foreign_keys = on', 'wal_autocheckpoint = 4000'];
 
 const MAX_WAIT_MS = 15_000;
 
