@@ -9,7 +9,16 @@ export const BUNDLE_PATH = join(__dirname, '../workflow-bundle.js');
  * What workflows use of core. It is pure, so all workflows of a worker may share one copy of it; anything else is loaded
  * again for each cached workflow, which is memory.
  */
-const SHARED_MODULES = ['call-state', 'digest', 'display', 'judge-decision', 'member', 'outcome', 'turn', 'turn-packing'];
+const SHARED_MODULES = [
+  'call-state',
+  'digest',
+  'display',
+  'judge-decision',
+  'member',
+  'outcome',
+  'turn',
+  'turn-packing',
+];
 
 /** The workflow code of this build, with the tolerant payload converter in it. */
 export async function buildBundle(): Promise<string> {
