@@ -25,14 +25,15 @@ export function shapeOf(input: unknown): TurnShape {
     calls.length <= TURN_LIMITS.calls &&
     calls.every(isCall);
   if (!readable) return { turnId: '', requester: { subject: '', agent: '', chain: [] }, calls: [], contentDigest };
-  return { turnId, requester: { ...requester, chain: requester.chain ?? [] }, calls, contentDigest };
+  const chain = (requester as Partial<Requester>).chain ?? [];
+  return { turnId, requester: { ...requester, chain }, calls, contentDigest };
 }
 
 function isName(value: unknown): value is string {
   return typeof value === 'string' && value.length <= TURN_LIMITS.idLength;
 }
 
-function isRequester(value: unknown): value is Omit<Requester, 'chain'> & Partial<Pick<Requester, 'chain'>> {
+function isRequester(value: unknown): value is Omit<Requester, 'chain'> {
   const chain = memberOf(value, 'chain') ?? [];
   return isName(memberOf(value, 'subject')) && isName(memberOf(value, 'agent')) && Array.isArray(chain);
 }
