@@ -13,7 +13,7 @@ export interface DecisionTarget {
 /**
  * Sends one decision and answers its typed verdict: as an update; sent again under the same decision id if no answer
  * came; then as a signal, which waits for a worker. `notRecorded` therefore means "not yet", and sending the same
- * decision again is always safe. For a turn that has ended the ledger still judges and records it.
+ * decision again is always safe. For a turn that has ended, or judges no more, the ledger still judges and records it.
  */
 export async function decide(client: Client, target: DecisionTarget, decision: Decision): Promise<Verdict> {
   const bytes = Buffer.byteLength(JSON.stringify(decision));
@@ -21,13 +21,13 @@ export async function decide(client: Client, target: DecisionTarget, decision: D
     return verdict('tooLarge', `${bytes} bytes; a decision has at most ${TURN_LIMITS.decisionBytes}`, decision);
   }
   try {
-    return (
+    const answer =
       (await byUpdate(client, target, decision)) ??
       (await byUpdate(client, target, decision)) ??
-      (await bySignal(client, target, decision))
-    );
+      (await bySignal(client, target, decision));
+    return answer.code === 'limit' ? besideTheTurn(client, target, decision) : answer;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return afterTheEnd(client, target, decision);
+    if (error instanceof WorkflowNotFoundError) return besideTheTurn(client, target, decision);
     throw error;
   }
 }
@@ -47,8 +47,8 @@ async function bySignal(client: Client, { workflowId }: DecisionTarget, decision
   return verdict('notRecorded', detail, decision);
 }
 
-/** A turn that has ended takes no messages; its rows still answer, and the attempt is recorded. */
-async function afterTheEnd(
+/** A turn that has ended takes no messages; its rows still answer, and a turn that waits is told of what changed. */
+async function besideTheTurn(
   client: Client,
   { workflowId, taskQueue }: DecisionTarget,
   decision: Decision,

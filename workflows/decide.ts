@@ -45,17 +45,29 @@ function decide(turn: Turn, message: unknown, { keep }: { keep: boolean }): Prom
 
 async function judge(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {
   await condition(() => turn.opened);
-  if (turn.judged >= TURN_LIMITS.judgedDecisions) {
+  const size = sizeOf(message);
+  if (isOverLimit(turn, size <= TURN_LIMITS.decisionBytes && namesCallOf(turn, message))) {
     return verdict('limit', `a turn judges at most ${TURN_LIMITS.judgedDecisions} decisions; its deadlines still hold`);
   }
-  turn.judged += 1;
-  const size = sizeOf(message);
   if (size > TURN_LIMITS.decisionBytes) {
     turn.ignored += 1;
     await answerFor(turn, { tooLargeBytes: size }, { keep: false });
     return verdict('tooLarge', `${size} bytes; a decision has at most ${TURN_LIMITS.decisionBytes}`);
   }
   return answerFor(turn, message, { keep });
+}
+
+/** What names no call has a limit of its own, so that junk keeps no reviewer's decision out. */
+function isOverLimit(turn: Turn, namesCall: boolean): boolean {
+  const counter = namesCall ? 'judged' : 'strays';
+  if (turn[counter] >= TURN_LIMITS.judgedDecisions) return true;
+  turn[counter] += 1;
+  return false;
+}
+
+function namesCallOf(turn: Turn, message: unknown): boolean {
+  if (typeof message !== 'object' || message === null || !('operationId' in message)) return false;
+  return turn.calls.some((call) => call.operationId === message.operationId);
 }
 
 async function answerFor(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {

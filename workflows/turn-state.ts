@@ -29,6 +29,8 @@ export interface Turn {
   opened: boolean;
   ignored: number;
   judged: number;
+  /** Messages to `decide` that name no call of this turn. */
+  strays: number;
   refusal: Refusal | null;
 }
 
@@ -50,6 +52,7 @@ export function newTurn(workflowId: string, input: unknown): Turn {
     opened: false,
     ignored: 0,
     judged: 0,
+    strays: 0,
     refusal: null,
   };
 }

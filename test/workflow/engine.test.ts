@@ -191,6 +191,29 @@ describe('with a worker', () => {
     expect(runs(13)).toHaveLength(0);
   }, 30_000);
 
+  test('200 messages that name no call of the turn keep no decision out [ENG-13]', async () => {
+    const { turn, request } = await begin(remove('c1', { id: 131 }));
+    const junk = [{ answer: 'allow' }, 'allow', { ...decisionOn(request, 'allow'), operationId: 'op_0' }, null];
+    await Promise.all(Array.from({ length: 204 }, (_, index) => sendSignal(harness, turn, junk[index % junk.length])));
+    expect(await sendUpdate(harness, turn, {})).toMatchObject({ code: 'limit' });
+    expect(await sendUpdate(harness, turn, decisionOn(request, 'allow'))).toMatchObject({ code: 'accepted' });
+    expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
+  }, 30_000);
+
+  test('a decision that the turn judges no more counts in the ledger all the same', async () => {
+    const { turn, request } = await begin(remove('c1', { id: 132 }));
+    const flood = Array.from({ length: 200 }, () =>
+      sendSignal(harness, turn, decisionOn(request, 'allow', { reviewer: 'x' })),
+    );
+    await Promise.all(flood);
+    expect(await sendUpdate(harness, turn, decisionOn(request, 'allow'))).toMatchObject({ code: 'limit' });
+    expect(await harness.decide(request, 'allow')).toMatchObject({ code: 'accepted' });
+    // The sweeper tells the turn.
+    clock.advance(3_000);
+    expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
+    expect(runs(132)).toHaveLength(1);
+  }, 30_000);
+
   test('a turn takes at most 20 events and 3 tasks without approval, 28 and 5 with one [ENG-14]', async () => {
     const count = async (workflowId: string) => {
       const events = await historyOf(harness, workflowId);
