@@ -14,7 +14,7 @@ import type { Active } from '../ledger/ledger';
 import type { CallRef } from '../ledger/commands/open-call';
 import { checkArguments } from './check-arguments';
 import type { Dependencies } from './dependencies';
-import { hideSecrets, maskSecrets, secretTexts, type SecretText } from './masking';
+import { hideInText, hideSecrets, maskSecrets, secretTexts, type SecretText } from './masking';
 import { readTool } from './read-tool';
 import { undeclaredTool } from './undeclared-tool';
 import type { ToolDefinition } from './tool-server';
@@ -90,12 +90,18 @@ export async function prepareCall(deps: Dependencies, preparing: Preparing): Pro
   const place = locate(active, ref, call);
   if ('code' in place) return refuse(place);
   const listed = await deps.servers.get(place.server).listTools();
-  if (!listed.ok) return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail: listed.detail }));
+  if (!listed.ok) return refuse(noAnswer(deps, call, listed.detail));
   const tool = listed.tools.get(call.tool);
   if (tool === undefined) return refuse(refusal('TOOL_UNKNOWN', { server: call.server, tool: call.tool }));
   const filled = fillArguments(ref, call, { entry: place.entry, tool });
   if ('code' in filled) return refuse(filled);
   return judge(deps, { ref, call, active, ...place, tool, filled: filled.arguments });
+}
+
+/** Addresses and a server's own words are for operators, who have the log; the refusal is read by a model. */
+function noAnswer({ log }: Dependencies, { server }: ProposedCall, detail: string): Refusal {
+  log.warn({ server, detail }, 'server.unreachable');
+  return refusal('SERVER_UNREACHABLE', { server, detail: "it gave no usable answer, and the worker's log says why" });
 }
 
 /** Before anything is asked of the server: somebody without access learns nothing of its tools. */
@@ -145,7 +151,9 @@ async function judge(deps: Dependencies, judging: Judging): Promise<PreparedCall
   const { ask } = evaluated;
   const version = ask === null || entry.version === null ? null : await readTool(entry.version, reads);
   if (version?.ok === false)
-    return refuse(refusal('SERVER_UNREACHABLE', { server: call.server, detail: version.detail }));
+    return refuse(
+      noAnswer(deps, call, hideInText(version.detail, secretTexts(call.arguments, entry.secrets, deps.secretsKey))),
+    );
   const read = version === null || entry.version === null ? null : atPointer(version.value, entry.version.read);
   if (read?.found === false) {
     const detail = `${entry.version?.tool ?? ''} gave no resource version at ${entry.version?.read ?? ''}`;

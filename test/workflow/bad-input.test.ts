@@ -115,6 +115,7 @@ describe('what is down', () => {
     await harness.applyPolicy();
     await broken.close();
     expect(result!.end).toMatchObject({ outcome: 'refused', code: 'SERVER_UNREACHABLE' });
+    expect(result!.textForModel).not.toContain('error 1');
   });
 
   test('a tool server that is down refuses the call and says so; nothing is asked', async () => {
