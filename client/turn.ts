@@ -79,10 +79,21 @@ export class Turn {
    * nothing: the next call starts from the first event again.
    */
   async *events(): AsyncGenerator<TurnEvent, void, void> {
-    const ended = this.end().then(
-      (result) => ({ result }),
-      (error: unknown) => ({ error }),
-    );
+    const listening = new AbortController();
+    try {
+      yield* this.eventsUntilEnd(listening.signal);
+    } finally {
+      listening.abort();
+    }
+  }
+
+  private async *eventsUntilEnd(signal: AbortSignal): AsyncGenerator<TurnEvent, void, void> {
+    const ended = this.client
+      .withAbortSignal(signal, () => this.end())
+      .then(
+        (result) => ({ result }),
+        (error: unknown) => ({ error }),
+      );
     let seen = 0;
     for (let pauseMs = FIRST_POLL_MS; ;) {
       const over = await Promise.race([ended, delay(0, null)]);

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { TurnEvent } from '../../client';
+import { Client, Connection } from '@temporalio/client';
+import { connect, type TurnEvent } from '../../client';
+import { dataConverterFor } from '../../client/payload-codec';
 import { migrate, read, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
 import { startHarness, type Harness } from '../support/harness';
@@ -82,6 +84,37 @@ test('a listener that stopped starts from the first event again', async () => {
     'approvalRequired',
     'ended',
   ]);
+});
+
+test('a listener that stopped leaves no request to the server behind', async () => {
+  let open = 0;
+  const address = process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '';
+  const real = await Connection.connect({ address });
+  const workflowService = new Proxy(real.workflowService, {
+    get: (service, name) =>
+      name !== 'getWorkflowExecutionHistory'
+        ? (Reflect.get(service, name) as unknown)
+        : async (request: Parameters<typeof service.getWorkflowExecutionHistory>[0]) => {
+            open += 1;
+            return service.getWorkflowExecutionHistory(request).finally(() => (open -= 1));
+          },
+  });
+  const connection = Object.create(real, { workflowService: { value: workflowService } }) as Connection;
+  const { taskQueue } = harness;
+  const runtime = await connect({
+    client: new Client({ connection, dataConverter: dataConverterFor(undefined) }),
+    taskQueue,
+  });
+  const turn = await runtime.startTurn({ id: randomUUID(), requester: someone(), calls: [remove()] });
+  for await (const event of turn.events()) {
+    if (event.type !== 'approvalRequired') continue;
+    expect(open).toBe(1);
+    break;
+  }
+  await eventually(() => expect(open).toBe(0), 2_000);
+  await turn.withdraw();
+  expect(await outcomes(turn)).toEqual([['c1', 'withdrawn']]);
+  await real.close();
 });
 
 test('a turn that has moved on elsewhere leaves the earlier one decidable [EVT-05]', async () => {
