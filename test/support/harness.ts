@@ -33,7 +33,6 @@ import { startToolServer, type TestToolServer } from './tool-server';
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 export const U1: Requester = { subject: 'u1', agent: 'bot', chain: [] };
-export const U2: Requester = { subject: 'u2', agent: 'bot', chain: [] };
 
 export interface HarnessOptions {
   readonly policy?: Partial<PolicyVariant>;
