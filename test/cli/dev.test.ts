@@ -1,9 +1,18 @@
 import { once } from 'node:events';
-import { existsSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
 import { readDevFile, type DevFile } from '../../cli/dev/dev-file';
-import { assertBuilt, bareEnvironment, run, start, temporaryFolder, type CliProcess, type Ran } from '../support/cli';
+import {
+  assertBuilt,
+  bareEnvironment,
+  run,
+  start,
+  startProcess,
+  temporaryFolder,
+  type CliProcess,
+  type Ran,
+} from '../support/cli';
 import { eventually } from '../support/eventually';
 import { processesWith } from '../support/processes';
 
@@ -37,6 +46,12 @@ function startDev(...args: string[]): CliProcess {
   return dev;
 }
 
+function startAgent(address: string): CliProcess {
+  const agent = startProcess(AGENT, [], { cwd: folder, env: { TEMPORAL_ADDRESS: address } });
+  running.push(agent);
+  return agent;
+}
+
 async function ready(dev: CliProcess): Promise<DevFile> {
   await eventually(
     () => expect(`${dev.output.stdout}${dev.output.stderr}`).toContain('In another terminal of this folder:'),
@@ -59,7 +74,7 @@ async function onlyRequest(): Promise<{ shortId: string; turnId: string }> {
     }[];
     if (record === undefined) throw new Error('no request is open');
     return record.request;
-  });
+  }, READY_MS);
 }
 
 async function occupiedPort(): Promise<{ server: Server; port: number }> {
@@ -68,6 +83,7 @@ async function occupiedPort(): Promise<{ server: Server; port: number }> {
   return { server, port: (server.address() as AddressInfo).port };
 }
 
+const AGENT = join(__dirname, '../../dist/examples/production-migration/agent.js');
 const EXAMPLE_TURN = join(__dirname, '../../examples/production-migration/turn.json');
 
 describe('holdpoint dev', () => {
@@ -91,16 +107,22 @@ describe('holdpoint dev', () => {
         stderr: expect.stringContaining(`"holdpoint dev" runs in ${stateDir} already: process ${pid}`),
       });
 
-      expect((await here('turn', 'start', EXAMPLE_TURN)).code).toBe(0);
-      const { shortId, turnId } = await onlyRequest();
+      // The agent program of the README, which knows no more than where Temporal is.
+      const agent = startAgent(temporal.address);
+      const { shortId } = await onlyRequest();
       const [worker] = processesWith('cli/main.js worker').filter((line) => ownedBy(line, dev.pid));
       process.kill(Number.parseInt(worker ?? '', 10), 'SIGKILL');
       await eventually(() => expect(dev.output.stderr).toContain('The worker has ended and is started again'));
       expect((await here('show', shortId)).stdout).toContain('ALTER TABLE orders DROP COLUMN legacy_note');
       await eventually(async () => expect((await here('allow', shortId)).code).toBe(0), READY_MS);
-      const results = await here('turn', 'results', turnId, '--wait');
-      expect(results.code).toBe(0);
-      expect(results.stdout).toContain('{"applied":true,"result":{"version":8}}');
+      expect(await agent.exited).toBe(0);
+      expect(agent.output.stdout).toContain(
+        `orders-db / apply_migration waits for people: holdpoint show ${shortId}\n`,
+      );
+      expect(JSON.parse(agent.output.stdout.slice(agent.output.stdout.indexOf('[')))).toEqual([
+        { role: 'tool', toolCallId: 'c1', content: expect.stringContaining('"legacy_note":"gift"'), isError: false },
+        { role: 'tool', toolCallId: 'c2', content: '{"applied":true,"result":{"version":8}}', isError: false },
+      ]);
 
       dev.signal('SIGINT');
       expect(await dev.exited).toBe(0);
@@ -120,11 +142,7 @@ describe('holdpoint dev', () => {
     'takes other ports where its own are in use, and after a SIGKILL goes on where it was',
     async () => {
       const [first, second] = [await occupiedPort(), await occupiedPort()];
-      const made = startDev();
-      await eventually(() => expect(existsSync(join(stateDir, 'keys'))).toBe(true));
-      made.signal('SIGKILL');
-      await made.exited;
-      await eventually(() => expect(processesWith(folder)).toEqual([]), 15_000);
+      mkdirSync(stateDir);
       writeFileSync(
         join(stateDir, 'ports.json'),
         JSON.stringify({ temporal: first.port, ui: second.port, health: first.port, example: second.port }),

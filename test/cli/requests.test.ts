@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ApprovalRequest } from '../../client';
-import { migrate, read, remove, someone } from '../support/calls';
-import { startCliStage, type CliStage } from '../support/cli';
+import { mail, migrate, read, remove, someone } from '../support/calls';
+import { start, startCliStage, type CliStage } from '../support/cli';
+import { eventually } from '../support/eventually';
 
 let stage: CliStage;
 
@@ -61,6 +62,29 @@ describe('holdpoint requests', () => {
       stdout: '',
       stderr: 'No request waits for people.\n',
     });
+  });
+});
+
+describe('holdpoint requests --watch', () => {
+  test('prints each request as it opens and as it closes, until it is stopped', async () => {
+    const watching = start(['requests', '--watch', '--tool', 'send_mail', '--state', stage.stateDir]);
+    const asJson = start(['requests', '--watch', '--json', '--tool', 'send_mail', '--state', stage.stateDir]);
+    const turn = await stage.harness.start([mail()], { requester: someone() });
+    const [request] = await stage.harness.requests(turn);
+    const { shortId } = request!;
+    await eventually(() => expect(watching.output.stdout).toMatch(new RegExp(`^\\+ ${shortId}  expires in 29 min`)));
+    await eventually(() => expect(asJson.output.stdout).toContain('{"event":"opened"'));
+    await stage.run(['deny', shortId]);
+    await eventually(() => expect(watching.output.stdout).toContain(`\n- ${shortId}  denied  u1`));
+    await eventually(() => expect(asJson.output.stdout.trimEnd().split('\n')).toHaveLength(2));
+    const [, closed] = asJson.output.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+    expect(closed).toMatchObject({ event: 'closed', request: { shortId }, standing: { state: 'denied' } });
+    watching.signal('SIGINT');
+    asJson.signal('SIGTERM');
+    await Promise.all([watching.exited, asJson.exited]);
   });
 });
 

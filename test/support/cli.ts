@@ -60,9 +60,18 @@ export interface CliProcess {
 }
 
 /** Starts the built command as a process of its own. */
-export function start(args: readonly string[], { cwd = tmpdir(), env = {} }: Surroundings = {}): CliProcess {
+export function start(args: readonly string[], surroundings: Surroundings = {}): CliProcess {
+  return startProcess(CLI, args, surroundings);
+}
+
+/** Starts a built program as a process of its own. */
+export function startProcess(
+  program: string,
+  args: readonly string[],
+  { cwd = tmpdir(), env = {} }: Surroundings = {},
+): CliProcess {
   assertBuilt();
-  const child = spawn(process.execPath, [CLI, ...args], {
+  const child = spawn(process.execPath, [program, ...args], {
     cwd,
     env: { ...bareEnvironment(), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
