@@ -25,6 +25,6 @@ export const { runTool } = proxyActivities<Activities>({
  * end themselves after 1 s; the time-out is longer than all three, since that of an earlier attempt ends a later one.
  */
 export const judgedHere = proxyLocalActivities<Pick<Activities, 'recordDecision' | 'advanceRequests'>>({
-  startToCloseTimeout: '5s',
+  startToCloseTimeout: '4s',
   retry: { maximumAttempts: 3, initialInterval: '50ms' },
 });

@@ -37,7 +37,7 @@ async function withOwnServer(work: (own: OwnServer, folder: string) => Promise<v
     return server.address;
   };
   const address = await start();
-  const stage = await startStage({ address, policy: { timeout: '15s' } });
+  const stage = await startStage({ address, policy: { timeout: '60s' } });
   const own: OwnServer = {
     stage,
     kill: async () => server?.kill9(),

@@ -77,8 +77,8 @@ describe.each(STORE_KINDS)('processes that race on a ledger on %s', (kind) => {
     return rows.map((row) => row.kind).filter((each) => wanted.includes(each));
   };
 
-  test('eight that dispatch one call on its once grant: one may send, 25 rounds [SWAP-11]', async () => {
-    const calls = callsOf(25);
+  test('eight that dispatch one call on its once grant: one may send, 15 rounds [SWAP-11]', async () => {
+    const calls = callsOf(15);
     await allowAll(calls);
     for (const call of calls) {
       const answers = await racers.race<Dispatched[]>(...Array.from({ length: 8 }, () => dispatching(call)));
@@ -163,8 +163,8 @@ describe.each(STORE_KINDS)('processes that race on a ledger on %s', (kind) => {
     }
   });
 
-  test('one decision that arrives twice at once is counted once and answered alike, 50 rounds [EXEC-01]', async () => {
-    const calls = callsOf(50);
+  test('one decision that arrives twice at once is counted once and answered alike, 25 rounds [EXEC-01]', async () => {
+    const calls = callsOf(25);
     const requests = await openAll(calls);
     for (const [round, call] of calls.entries()) {
       const decision = decisionFor(requests[round]!, round % 2 === 0 ? 'allow' : 'deny');
@@ -175,14 +175,14 @@ describe.each(STORE_KINDS)('processes that race on a ledger on %s', (kind) => {
     }
   });
 
-  test('allow against the deadline: one takes effect, the other is told, 60 rounds [TIME2-3]', async () => {
+  test('allow against the deadline: one takes effect, the other is told, 40 rounds [TIME2-3]', async () => {
     const deadline = { afterMs: 40, then: 'expire', remindEveryMs: null } as const;
     const codes = new Set<string>();
-    for (let round = 0; round < 60; round += 1) {
+    for (let round = 0; round < 40; round += 1) {
       const call = callOf({ ask: { ...askOf(), escalate: [], deadline } });
       const request = await openPending(ledger, call, active);
       const [decided, advanced] = await racers.raceAt<[DecisionAnswer, CallState]>(
-        request.deadlineAtMs - 2 + (round % 4),
+        request.deadlineAtMs + [-12, -2, -1, 0, 1][round % 5]!,
         deciding(call, decisionFor(request, 'allow')),
         { url: fresh.url, command: 'advanceRequest', args: [call.ref.operationId] },
       );
@@ -224,8 +224,8 @@ describe.each(STORE_KINDS)('processes that race on a ledger on %s', (kind) => {
     }
   });
 
-  test('withdrawal against dispatch: withdrawn and nothing sent, or sent and it goes on, 25 rounds', async () => {
-    const calls = callsOf(25);
+  test('withdrawal against dispatch: withdrawn and nothing sent, or sent and it goes on, 15 rounds', async () => {
+    const calls = callsOf(15);
     await allowAll(calls);
     for (const call of calls) {
       const withdrawing = { url: fresh.url, command: 'withdraw', args: [call.ref.operationId, 'over'] } as const;

@@ -5,7 +5,10 @@ import type { Job, Ran, Round } from './racer-child';
 
 /** Processes that each run one job at the same instant, as often as they are asked to. */
 export interface Racers {
-  /** Runs job n in process n, all at once; answers what each got, in the order of the jobs. Throws where one threw. */
+  /**
+   * Runs each job in a process of its own, all at once, and in another process each time, so that none is always the
+   * faster one. Answers what each got, in the order of the jobs; throws where one threw.
+   */
   race<T extends readonly unknown[]>(...jobs: readonly Job[]): Promise<T>;
   /** The same, at an instant of the caller's choice. */
   raceAt<T extends readonly unknown[]>(atMs: number, ...jobs: readonly Job[]): Promise<T>;
@@ -22,7 +25,9 @@ export async function startRacers(count: number): Promise<Racers> {
   async function raceAt<T extends readonly unknown[]>(atMs: number, ...jobs: readonly Job[]): Promise<T> {
     if (jobs.length > count) throw new Error(`${jobs.length} jobs for ${count} racers`);
     const round = (rounds += 1);
-    const ran = await Promise.all(jobs.map((job, index) => ask(racers[index]!, { round, atMs, job })));
+    const ran = await Promise.all(
+      jobs.map((job, index) => ask(racers[(index + round) % count]!, { round, atMs, job })),
+    );
     const failed = ran.find(({ error }) => error !== undefined);
     if (failed !== undefined) throw new Error(`a racer failed: ${failed.error}`);
     return ran.map(({ value }) => value) as unknown as T;
