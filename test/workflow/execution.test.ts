@@ -10,22 +10,21 @@ import { decisionOn, startHarness, type Harness } from '../support/harness';
 import { outcomes } from '../support/messages';
 import { policyText } from '../support/policy-text';
 
-let atStep: Partial<Record<RunStep, () => Promise<unknown>>> = {};
+/** What happens at the steps of an operation's run. */
+const steps = new Map<string, Partial<Record<RunStep, () => Promise<unknown>>>>();
 
 let harness: Harness;
 beforeAll(async () => {
   harness = await startHarness({
     policy: { timeout: '1s', settleAfter: '1s', budget: '1s' },
-    onStep: async (step) => {
-      const act = atStep[step];
-      atStep = {};
-      await act?.();
+    onStep: async (step, operationId) => {
+      await steps.get(operationId)?.[step]?.();
     },
   });
 }, 30_000);
 afterAll(() => harness.close());
 afterEach(async () => {
-  atStep = {};
+  steps.clear();
   await harness.tools.start().catch(() => undefined);
   for (const tool of ['delete_rows', 'apply_migration', 'send_mail', 'find_migration', 'read_rows'])
     harness.tools.behave(tool, undefined);
@@ -174,14 +173,13 @@ describe('a run scheduled by hand', () => {
     const change = async () => {
       versions += 1;
       await harness.applyPolicy({ deadline: `{ after: ${30 + versions}m, then: expire }` });
-      atStep = { beforeTransaction: change };
     };
-    atStep = { beforeTransaction: change };
+    steps.set(request.operationId, { beforeTransaction: change });
     await harness.decide(request, 'allow');
     const [result] = await turn.results();
     expect(result!.end).toMatchObject({ outcome: 'refused', code: 'UNSTABLE' });
     expect(versions).toBe(5);
-    atStep = {};
+    steps.clear();
     expect(await harness.facts(request.operationId)).toContainEqual({
       kind: 'call.refused',
       body: expect.objectContaining({ code: 'UNSTABLE' }) as Record<string, unknown>,
@@ -194,11 +192,7 @@ describe('a run scheduled by hand', () => {
 describe('what comes back from the tool', () => {
   test('a refused connection after the record: failed, nothing was done [EXEC-11]', async () => {
     const { turn, request } = await begin(remove('c1', { id: 11 }));
-    atStep = {};
-    const original = atStep;
-    original.beforeTransaction = async () => {
-      atStep = { afterTransaction: () => harness.tools.stop() };
-    };
+    steps.set(request.operationId, { afterTransaction: () => harness.tools.stop() });
     await harness.decide(request, 'allow');
     const [result] = await turn.results();
     expect(result!.end).toMatchObject({ outcome: 'failed', evidence: 'notSent' });
@@ -317,20 +311,11 @@ describe('what comes back from the tool', () => {
 
   test('a known outcome that the ledger could not take at once is written later, and never unknown', async () => {
     const { turn, request } = await begin(remove('c1', { id: 913 }));
-    atStep = {
-      beforeTransaction: async () => {
-        atStep = {
-          afterTransaction: async () => {
-            atStep = {
-              afterSend: async () => {
-                harness.store.down = true;
-                setTimeout(() => (harness.store.down = false), 300);
-              },
-            };
-          },
-        };
-      },
+    const cutOff = async () => {
+      harness.store.down = true;
+      setTimeout(() => (harness.store.down = false), 300);
     };
+    steps.set(request.operationId, { afterSend: cutOff });
     await harness.decide(request, 'allow');
     expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
     expect((await harness.ledger.operation(request.operationId))?.state).toBe('executed');
