@@ -34,6 +34,7 @@ export function holdpointSubject(holdpoint: Holdpoint): CountingSubject {
       const sql = `ALTER TABLE orders ADD COLUMN note_${randomUUID().slice(0, 8)} TEXT`;
       const { snapshot, handle } = await start(ASKED_TOOL, { environment: 'production', sql });
       const [request] = snapshot?.requiredActions ?? [];
+      if (snapshot === null) throw new Error('no worker answered in 5 s: this machine has too much else to do');
       if (request === undefined) throw new Error(`no request is open: ${JSON.stringify(snapshot)}`);
       return {
         workflowId: handle.workflowId,

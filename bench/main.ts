@@ -3,6 +3,7 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BenchContext, Measure } from './bench-context';
+import { cleanUpWhenInterrupted } from './clean-up';
 import { histories } from './measures/histories';
 import { kill } from './measures/kill';
 import { latency } from './measures/latency';
@@ -75,6 +76,7 @@ async function main(): Promise<void> {
     console.log(HELP);
     return;
   }
+  cleanUpWhenInterrupted();
   const startedAt = new Date();
   const [loadBefore = 0] = loadavg();
   const sections = await measureAll(options);

@@ -14,6 +14,7 @@ import { findTemporalBinary } from '../worker/temporal-binary';
 import { startTemporalServer } from '../worker/temporal-server';
 import { bareSubject, type BareForm } from './bare-subject';
 import { holdpointSubject } from './holdpoint-subject';
+import { undoLater } from './clean-up';
 import { benchPolicy } from './policy';
 import { startProcess, whenReady } from './processes';
 import type { Subject } from './subject';
@@ -39,14 +40,9 @@ export interface Stack {
 
 export async function startStack(): Promise<Stack> {
   const opened: (() => Promise<unknown>)[] = [];
-  const close = async (): Promise<void> => {
+  const close = undoLater(async () => {
     for (const end of opened.splice(0).reverse()) await end();
-  };
-  const atExit = (signal: NodeJS.Signals): void => {
-    void close().finally(() => process.exit(signal === 'SIGINT' ? 130 : 143));
-  };
-  process.once('SIGINT', atExit).once('SIGTERM', atExit);
-  opened.push(() => Promise.resolve(process.off('SIGINT', atExit).off('SIGTERM', atExit)));
+  });
   try {
     return { ...(await open(opened)), close };
   } catch (error) {

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { isJsonObject, parseStrictJson } from '../../core/json';
 import { startPostgres, type PostgresServer } from '../../test/support/postgres-server';
 import type { BenchContext, Measure } from '../bench-context';
+import { undoLater } from '../clean-up';
 import { beside, perSecond, type Finding } from '../finding';
 import { startProcess } from '../processes';
 import { interleave } from '../rounds';
@@ -25,6 +26,7 @@ export const ledger: Measure = {
   title: 'Ledger alone: full approvals (4 transactions, with audit and outbox); compared: 4 transactions of one row',
   async run({ scale, progress }: BenchContext): Promise<readonly Finding[]> {
     const folder = await scratchFolder();
+    const removeFolder = undoLater(() => rm(folder, { recursive: true, force: true }));
     const postgres = await postgresServer();
     let count = 0;
     const task = (load: Load, work: 'approvals' | 'commits') => async () => {
@@ -38,7 +40,7 @@ export const ledger: Measure = {
       return loads.map((load, index) => findingOf(load, rates[2 * index] ?? [], rates[2 * index + 1] ?? []));
     } finally {
       await postgres.stop();
-      await rm(folder, { recursive: true, force: true });
+      await removeFolder();
     }
   },
 };
