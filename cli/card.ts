@@ -13,6 +13,8 @@ import { BIND_TEXT, brief, duration, gutter, relative, safe, validityText, when 
 export interface CardView extends RequestRecord {
   readonly decisions: readonly DecisionRecord[];
   readonly policy: Policy | null;
+  /** `namespace`: whoever reaches Temporal may decide under any name. Null where no policy is active. */
+  readonly trust: 'signatures' | 'namespace' | null;
   readonly nowMs: number;
 }
 
@@ -206,7 +208,7 @@ function noteLines({ note }: ApprovalRequest, paint: Paint): readonly string[] {
   return note === null ? [] : [paint.dim("the model's own words (no fact, nobody checked them)"), gutter(note)];
 }
 
-function answerLines({ request, standing, decisions }: CardView, paint: Paint): readonly string[] {
+function answerLines({ request, standing, decisions, trust }: CardView, paint: Paint): readonly string[] {
   const made = decisions.map((decision) => {
     const signed = decision.verified ? 'signed' : paint.red('UNVERIFIED: not signed');
     const reason = decision.reason === null ? '' : `: ${safe(JSON.stringify(decision.reason))}`;
@@ -218,5 +220,6 @@ function answerLines({ request, standing, decisions }: CardView, paint: Paint): 
   if (standing.state !== 'pending') return recorded;
   const window = request.ask.validity.kind === 'window' ? ' [--minutes N]' : '';
   const answer = `holdpoint allow ${request.shortId}${window}   or   holdpoint deny ${request.shortId} --reason TEXT`;
-  return [...recorded, paint.dim('─'.repeat(72)), ...line('answer', answer)];
+  const open = trust === 'namespace' ? line('TRUST', paint.red('namespace: UNSIGNED decisions count')) : [];
+  return [...recorded, paint.dim('─'.repeat(72)), ...open, ...line('answer', answer)];
 }

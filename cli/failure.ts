@@ -1,5 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { WorkflowNotFoundError } from '@temporalio/client';
+import { NamespaceNotFoundError } from '@temporalio/common';
 import { HoldpointError } from '../client';
 import { ERRORS, type ErrorCode } from '../core/errors';
 import { LedgerError } from '../ledger/ledger-error';
@@ -53,6 +54,14 @@ function describe(error: unknown): Described {
   }
   if (error instanceof WorkflowNotFoundError) {
     return { exit: 'notFound', message: 'Temporal knows no such turn. Check its id and --subject.', hint: null };
+  }
+  if (error instanceof NamespaceNotFoundError) {
+    const message = `The Temporal server has no namespace ${error.namespace}. Nothing was recorded.`;
+    return {
+      exit: 'unreachable',
+      message,
+      hint: 'Correct TEMPORAL_NAMESPACE, or make it as deploy/temporal-setup.sh does.',
+    };
   }
   return ofTemporal(error) ?? { exit: 'bug', message: `unexpected: ${messageOf(error)}`, hint: 'Please report it.' };
 }

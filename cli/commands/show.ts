@@ -63,7 +63,16 @@ async function recordFor(ledger: Ledger, { operationId, revision }: Pick<Operati
     store.nowMs(),
   ]);
   const meant = revisions.find(({ request }) => request.revision === revision) ?? revisions.at(-1) ?? null;
-  return { meant, revisions, decisions, operation, facts, policy: active?.policy ?? null, nowMs };
+  return {
+    meant,
+    revisions,
+    decisions,
+    operation,
+    facts,
+    policy: active?.policy ?? null,
+    trust: active?.trust ?? null,
+    nowMs,
+  };
 }
 
 function jsonOf({ meant, revisions, decisions, operation, facts }: CallRecord) {
@@ -79,10 +88,10 @@ function jsonOf({ meant, revisions, decisions, operation, facts }: CallRecord) {
 }
 
 function recordText(record: CallRecord, { paint, audit }: { readonly paint: Paint; readonly audit: boolean }): string {
-  const { meant, revisions, decisions, operation, facts, policy, nowMs } = record;
+  const { meant, revisions, decisions, operation, facts, policy, trust, nowMs } = record;
   const newest = revisions.at(-1);
   const parts: string[] = [];
-  if (meant !== null) parts.push(cardText({ ...meant, decisions, policy, nowMs }, paint));
+  if (meant !== null) parts.push(cardText({ ...meant, decisions, policy, trust, nowMs }, paint));
   if (meant !== null && newest !== undefined && newest !== meant) {
     parts.push(
       paint.yellow(

@@ -1,5 +1,6 @@
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import type { Paint } from '../paint';
+import { STATE_DIR } from '../place';
 import { safe } from '../text';
 import type { DevFile } from './dev-file';
 import { EXAMPLE_TURN_FILE } from './example';
@@ -20,7 +21,8 @@ interface Shown {
 /** What runs where, who is who, and what to type next. */
 export function devText({ dev, stateDir, cwd, paint }: Shown): string {
   const { temporal, agent, reviewer, example, healthUrl } = dev;
-  const near = (path: string): string => safe(relative(cwd, path) || '.');
+  const near = (path: string): string => safe(shorter(relative(cwd, path) || '.', path));
+  const state = stateDir === join(cwd, STATE_DIR) ? '' : ` --state ${near(stateDir)}`;
   const rows: readonly (readonly [string, string])[] = [
     ['waiting turns', waitingTurnsUrl(dev)],
     ['all turns', `${temporal.uiUrl}/namespaces/${temporal.namespace}/workflows`],
@@ -44,11 +46,15 @@ export function devText({ dev, stateDir, cwd, paint }: Shown): string {
     paint.red('  TRUST: namespace. Unsigned decisions count as well, as UNVERIFIED. For development only.'),
     '',
     'In another terminal of this folder:',
-    `  holdpoint turn start ${turn}`,
-    '  holdpoint requests',
-    '  holdpoint show ID',
-    '  holdpoint allow ID        or: holdpoint deny ID --reason TEXT',
-    '  holdpoint turn results ID',
+    `  holdpoint turn start${state} ${turn}`,
+    `  holdpoint requests${state}`,
+    `  holdpoint show${state} ID`,
+    `  holdpoint allow${state} ID        or: holdpoint deny${state} ID --reason TEXT`,
+    `  holdpoint turn results${state} ID`,
     `An agent runtime connects with TEMPORAL_ADDRESS=${temporal.address}`,
   ].join('\n');
+}
+
+function shorter(a: string, b: string): string {
+  return a.length <= b.length ? a : b;
 }

@@ -168,9 +168,10 @@ async function review(
   if (isBrief) say(`   ${request.shortId}  ${materialText(request)}`);
   else {
     const record = await recordOf(world, request);
-    const policy = (await world.ledger.activePolicy())?.policy ?? null;
+    const active = await world.ledger.activePolicy();
+    const [policy, trust] = [active?.policy ?? null, active?.trust ?? null];
     const decisions = await decisionsOn(store.db, request.operationId);
-    say(indent(cardText({ ...record, decisions, policy, nowMs: await store.nowMs() }, paint)));
+    say(indent(cardText({ ...record, decisions, policy, trust, nowMs: await store.nowMs() }, paint)));
     heading(scene, '3  The decision');
   }
   const given = hasPerson() ? await askPerson('   Your decision?') : answer;

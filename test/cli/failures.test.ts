@@ -180,6 +180,17 @@ describe('a Temporal that cannot be reached', () => {
   });
 });
 
+test('a namespace that is not there is named', async () => {
+  const env = {
+    TEMPORAL_ADDRESS: process.env['HOLDPOINT_TEST_TEMPORAL'],
+    TEMPORAL_NAMESPACE: 'nope',
+    HOLDPOINT_LEDGER_URL: await makeLedger(join(folder, 'ledger.db')),
+  };
+  const { code, stderr } = await run(['turn', 'show', 'x', '--subject', 'u1'], { env });
+  expect(code).toBe(3);
+  expect(stderr).toContain('The Temporal server has no namespace nope. Nothing was recorded.');
+});
+
 describe('with no worker', () => {
   let stage: CliStage;
 
@@ -206,6 +217,11 @@ describe('with no worker', () => {
     expect(stdout).toMatch(/^warn {2}trust +trust: namespace/m);
     expect(stdout).toMatch(/^ok {4}search attributes +all five are registered$/m);
     expect(stdout).toMatch(/^FAIL {2}worker +no worker polls task queue test-/m);
+    const accepted = await stage.run(['ledger', 'accept']);
+    expect(accepted).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^The ledger of epoch [0-9a-f-]{36} is accepted as it is/),
+    });
     await stage.harness.startWorker();
     const all = await stage.run(['doctor', '--json']);
     expect(all.code).toBe(0);

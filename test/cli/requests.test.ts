@@ -157,6 +157,7 @@ describe('holdpoint show', () => {
       request!.operationId,
       request!.bindingDigest,
       `holdpoint allow ${request!.shortId}`,
+      'TRUST       namespace: UNSIGNED decisions count',
     ];
     for (const text of expected) expect(stdout).toContain(text);
     expect(stdout.indexOf(note)).toBeGreaterThan(stdout.indexOf(request!.bindingDigest));
