@@ -25,9 +25,9 @@ export async function decide(client: Client, target: DecisionTarget, decision: D
       (await byUpdate(client, target, decision)) ??
       (await byUpdate(client, target, decision)) ??
       (await bySignal(client, target, decision));
-    return answer.code === 'limit' ? besideTheTurn(client, target, decision) : answer;
+    return answer.code === 'limit' ? await besideTheTurn(client, target, decision) : answer;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return besideTheTurn(client, target, decision);
+    if (error instanceof WorkflowNotFoundError) return await besideTheTurn(client, target, decision);
     throw error;
   }
 }

@@ -54,4 +54,3 @@ export interface CallResult {
   readonly tool: string;
   readonly end: CallOutcome;
 }
-

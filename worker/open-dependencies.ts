@@ -16,7 +16,15 @@ export interface DependencyOptions {
 }
 
 /** The activities' real dependencies on an open store; closing the tool servers is the caller's. */
-export function openDependencies({ store, permitKey, secretsKey, defaultTrust, log, env, onStep }: DependencyOptions): Dependencies {
+export function openDependencies({
+  store,
+  permitKey,
+  secretsKey,
+  defaultTrust,
+  log,
+  env,
+  onStep,
+}: DependencyOptions): Dependencies {
   const resolveSecret = (name: string): string | undefined => env[name];
   return {
     ledger: createLedger(store, { defaultTrust }),

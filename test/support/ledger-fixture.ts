@@ -28,7 +28,7 @@ export const PEOPLE = {
 
 export const POLICY: Policy = { v: 1, trust: 'namespace', people: PEOPLE, servers: {}, access: [], rules: [] };
 
-export function askOf({ quorum = 1, validity = { kind: 'once' }, version = 'v1' } = {}): Ask {
+export function askOf({ quorum = 1, validity = { kind: 'once' } as Validity, version = 'v1' } = {}): Ask {
   return {
     rule: { id: 'production-migrations', version },
     matched: [{ id: 'production-migrations', version, scope: 'tools' }],
@@ -166,7 +166,7 @@ function dispatchOf({ ref, ask, args, resourceVersion, digest }: Parts): Prepare
 /** Makes `policy` active and answers it as the activities read it. */
 export async function activate(ledger: Ledger, policy: Policy = POLICY): Promise<Active> {
   await ledger.applyPolicy({
-    text: canonicalJson(policy),
+    text: canonicalJson(policy as unknown as JsonObject),
     fileName: 'policy.yaml',
     policy,
     by: 'test',

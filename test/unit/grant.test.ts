@@ -33,10 +33,10 @@ test('a reviewer can shorten a window', () => {
 });
 
 test.each([
-  ['minutes where the rule says once [SWAP-10]', { kind: 'once' }, 60, true],
+  ['minutes where the rule says once [SWAP-10]', { kind: 'once' } as Validity, 60, true],
   ['more minutes than the rule gives', window(null, 15 * MINUTE), 16, true],
   ['fewer minutes', window(null, 15 * MINUTE), 15, false],
-  ['no minutes', { kind: 'once' }, null, false],
+  ['no minutes', { kind: 'once' } as Validity, null, false],
   ['minutes where the rule sets no time', window(3, null), 60, false],
 ])('whether a decision widens: %s', (_name, validity, minutes, expected) => {
   expect(widens(validity, minutes)).toBe(expected);
@@ -49,9 +49,9 @@ test('rules are the same only with the same ids and versions, deciding and match
 });
 
 test.each([
-  ['once under once', { kind: 'once' }, { kind: 'once' }, true],
-  ['once under a window', { kind: 'once' }, window(3, MINUTE), true],
-  ['a window under once', window(3, MINUTE), { kind: 'once' }, false],
+  ['once under once', { kind: 'once' } as Validity, { kind: 'once' } as Validity, true],
+  ['once under a window', { kind: 'once' } as Validity, window(3, MINUTE), true],
+  ['a window under once', window(3, MINUTE), { kind: 'once' } as Validity, false],
   ['fewer uses', window(2, MINUTE), window(3, MINUTE), true],
   ['more uses', window(4, MINUTE), window(3, MINUTE), false],
   ['unlimited uses under a limit', window(null, MINUTE), window(3, MINUTE), false],
