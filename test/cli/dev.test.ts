@@ -120,7 +120,7 @@ describe('holdpoint dev', () => {
         `orders-db / apply_migration waits for people: holdpoint show ${shortId}\n`,
       );
       expect(JSON.parse(agent.output.stdout.slice(agent.output.stdout.indexOf('[')))).toEqual([
-        { role: 'tool', toolCallId: 'c1', content: expect.stringContaining('"legacy_note":"gift"'), isError: false },
+        { role: 'tool', toolCallId: 'c1', content: expect.stringContaining('"total_cents":4200'), isError: false },
         { role: 'tool', toolCallId: 'c2', content: '{"applied":true,"result":{"version":8}}', isError: false },
       ]);
 
