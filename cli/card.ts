@@ -1,24 +1,11 @@
 import { notes, showJson } from '../core/display';
 import type { MaterialField } from '../core/evaluation';
-import { approversAt, describeStep, progressOf } from '../core/judge-decision';
 import type { JsonValue } from '../core/json';
 import { atPointer } from '../core/json';
-import type { Policy } from '../core/policy';
 import type { ApprovalRequest } from '../core/request';
-import type { DecisionRecord, RequestRecord } from '../ledger/queries';
+import { askLines, line, type CardView } from './card-ask';
 import type { Paint } from './paint';
-import { BIND_TEXT, brief, duration, gutter, relative, safe, validityText, when } from './text';
-
-/** What a card is drawn from: the request as asked, its decisions, and the people as they are now. */
-export interface CardView extends RequestRecord {
-  readonly decisions: readonly DecisionRecord[];
-  readonly policy: Policy | null;
-  /** `namespace`: whoever reaches Temporal may decide under any name. Null where no policy is active. */
-  readonly trust: 'signatures' | 'namespace' | null;
-  readonly nowMs: number;
-}
-
-const LABEL_WIDTH = 12;
+import { gutter, safe, when } from './text';
 
 /**
  * An approval request for a terminal: who asks, what will run, which rule asks and what an allow would permit; the
@@ -39,7 +26,7 @@ export function cardText(view: CardView, paint: Paint): string {
     ...previewLines(request),
     ...versionLines(request, paint),
     ...(request.state === null ? [] : block('state now', stateText(request.state))),
-    ...ruleLines(view, paint),
+    ...askLines(view, paint),
     ...riskLines(request),
     ...similarLines(request),
     ...line('operation', `${request.operationId}  turn ${safe(request.turnId)}, call ${safe(request.callId)}`),
@@ -47,10 +34,6 @@ export function cardText(view: CardView, paint: Paint): string {
     ...noteLines(request, paint),
     ...answerLines(view, paint),
   ].join('\n');
-}
-
-function line(label: string, text: string): readonly string[] {
-  return [`${label.padEnd(LABEL_WIDTH)}${text}`];
 }
 
 function block(label: string, text: string): readonly string[] {
@@ -134,56 +117,6 @@ function versionLines({ resourceVersion, previousResourceVersion }: ApprovalRequ
       ? ''
       : paint.yellow(`  was ${valueText(previousResourceVersion)} when it was approved`);
   return line('version', `${valueText(resourceVersion)}${before}`);
-}
-
-function ruleLines({ request, standing, decisions, policy, nowMs }: CardView, paint: Paint): readonly string[] {
-  const { ask } = request;
-  const rule = ask.rule === null ? 'the runtime itself (confirm)' : `${safe(ask.rule.id)} @ ${brief(ask.rule.version)}`;
-  const others = ask.matched.filter((matched) => matched.id !== ask.rule?.id).map((matched) => safe(matched.id));
-  const also = others.length === 0 ? '' : `; also matched: ${others.join(', ')}`;
-  const bind = ask.validity.kind === 'once' ? '' : ` ${BIND_TEXT[ask.bind]}`;
-  const emergency = ask.emergency ? paint.red('  EMERGENCY RULE') : '';
-  const life = {
-    status: 'pending',
-    revision: request.revision,
-    digest: request.bindingDigest,
-    openedAtMs: request.openedAtMs,
-    deadlineAtMs: request.deadlineAtMs,
-    level: standing.level,
-    dueAtMs: standing.dueAtMs ?? request.deadlineAtMs,
-    schedule: ask,
-  } as const;
-  const own = decisions.filter((decision) => decision.revision === request.revision);
-  const progress =
-    policy === null ? null : progressOf({ life, ask, requester: request.requester, policy, counted: own });
-  const counted =
-    progress === null || standing.state !== 'pending' ? '' : `; ${progress.allows} of ${progress.needed} so far`;
-  const people =
-    policy === null
-      ? []
-      : ask.steps.flatMap((step) => (step.kind === 'rule' ? approversAt({ policy, ask, life }, step) : []));
-  const named = people.length === 0 ? '' : ` (now: ${people.map(safe).join(', ')})`;
-  return [
-    ...line('rule', `${rule}${also}, policy ${request.policyVersion}${emergency}`),
-    ...line('an allow', `permits ${validityText(ask.validity)}${bind}`),
-    ...line('asked', `${safe(ask.steps.map(describeStep).join(', then '))}${named}${counted}`),
-    ...escalationLines(request, standing.level),
-    ...line('deadline', deadlineText(request, nowMs)),
-  ];
-}
-
-function escalationLines({ ask, openedAtMs }: ApprovalRequest, level: number): readonly string[] {
-  return ask.escalate.flatMap(({ afterMs, to }, index) => {
-    const who = [...to.groups, ...to.people].map(safe).join(', ');
-    return line(index < level ? 'escalated' : 'escalates', `${when(openedAtMs + afterMs)} to ${who}`);
-  });
-}
-
-function deadlineText({ ask, deadlineAtMs }: ApprovalRequest, nowMs: number): string {
-  const then = 'then it expires and is not executed';
-  const reminders =
-    ask.deadline.then === 'keepWaiting' ? `, with a reminder each ${duration(ask.deadline.remindEveryMs ?? 0)}` : '';
-  return `${when(deadlineAtMs)} (${relative(deadlineAtMs, nowMs)}), ${then}${reminders}`;
 }
 
 const REVERSIBLE: Readonly<Record<string, string>> = { yes: 'yes', 'with-effort': 'with effort', no: 'NO' };

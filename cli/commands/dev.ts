@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Child } from '../../worker/child-process';
 import { describeCommand, type Cli } from '../command';
-import { readDevFile, removeDevFile } from '../dev/dev-file';
+import { isRunning, readDevFile, removeDevFile } from '../dev/dev-file';
 import { devText } from '../dev/dev-text';
 import { startStack, type Stack } from '../dev/stack';
 import { lockStateFolder } from '../dev/state-lock';
@@ -52,7 +52,10 @@ async function dev(io: Io, options: Options): Promise<ExitName> {
 
 async function alreadyRunning(stateDir: string): Promise<CliFailure> {
   const other = await readDevFile(stateDir);
-  const who = other === null ? 'it is just starting' : `process ${other.pid}, Temporal UI ${other.temporal.uiUrl}`;
+  const who =
+    other === null || !isRunning(other)
+      ? 'it is just starting'
+      : `process ${other.pid}, Temporal UI ${other.temporal.uiUrl}`;
   return new CliFailure(
     'refused',
     `"holdpoint dev" runs in ${safe(stateDir)} already: ${safe(who)}. Nothing was started.`,
