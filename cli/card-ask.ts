@@ -1,0 +1,77 @@
+import { approversAt, describeStep, progressOf } from '../core/judge-decision';
+import type { Policy } from '../core/policy';
+import type { ApprovalRequest } from '../core/request';
+import type { DecisionRecord, RequestRecord } from '../ledger/queries';
+import type { Paint } from './paint';
+import { BIND_TEXT, brief, duration, relative, safe, validityText, when } from './text';
+
+/** What a card is drawn from: the request as asked, its decisions, and the people as they are now. */
+export interface CardView extends RequestRecord {
+  readonly decisions: readonly DecisionRecord[];
+  readonly policy: Policy | null;
+  /** `namespace`: whoever reaches Temporal may decide under any name. Null where no policy is active. */
+  readonly trust: 'signatures' | 'namespace' | null;
+  readonly nowMs: number;
+}
+
+const LABEL_WIDTH = 12;
+
+/** One line of a card: a label and what goes with it. */
+export function line(label: string, text: string): readonly string[] {
+  return [`${label.padEnd(LABEL_WIDTH)}${text}`];
+}
+
+/** Which rule asks whom, what an allow would permit, and until when. */
+export function askLines(view: CardView, paint: Paint): readonly string[] {
+  const { request, standing, nowMs } = view;
+  const { ask } = request;
+  const bind = ask.validity.kind === 'once' ? '' : ` ${BIND_TEXT[ask.bind]}`;
+  const steps = safe(ask.steps.map(describeStep).join(', then '));
+  return [
+    ...line('rule', `${ruleText(request)}${ask.emergency ? paint.red('  EMERGENCY RULE') : ''}`),
+    ...line('an allow', `permits ${validityText(ask.validity)}${bind}`),
+    ...line('asked', `${steps}${view.policy === null ? '' : peopleText(view, view.policy)}`),
+    ...escalationLines(request, standing.level),
+    ...line('deadline', deadlineText(request, nowMs)),
+  ];
+}
+
+function ruleText({ ask, policyVersion }: ApprovalRequest): string {
+  const rule = ask.rule === null ? 'the runtime itself (confirm)' : `${safe(ask.rule.id)} @ ${brief(ask.rule.version)}`;
+  const others = ask.matched.filter(({ id }) => id !== ask.rule?.id).map(({ id }) => safe(id));
+  const also = others.length === 0 ? '' : `; also matched: ${others.join(', ')}`;
+  return `${rule}${also}, policy ${policyVersion}`;
+}
+
+/** Who may decide by the people as they are now, and how many did. */
+function peopleText({ request, standing, decisions }: CardView, policy: Policy): string {
+  const { ask, requester, revision } = request;
+  const life = {
+    status: 'pending',
+    revision,
+    digest: request.bindingDigest,
+    openedAtMs: request.openedAtMs,
+    deadlineAtMs: request.deadlineAtMs,
+    level: standing.level,
+    dueAtMs: standing.dueAtMs ?? request.deadlineAtMs,
+    schedule: ask,
+  } as const;
+  const counted = decisions.filter((decision) => decision.revision === revision);
+  const progress = standing.state === 'pending' ? progressOf({ life, ask, requester, policy, counted }) : null;
+  const people = ask.steps.flatMap((step) => (step.kind === 'rule' ? approversAt({ policy, ask, life }, step) : []));
+  const named = people.length === 0 ? '' : ` (now: ${people.map(safe).join(', ')})`;
+  return `${named}${progress === null ? '' : `; ${progress.allows} of ${progress.needed} so far`}`;
+}
+
+function escalationLines({ ask, openedAtMs }: ApprovalRequest, level: number): readonly string[] {
+  return ask.escalate.flatMap(({ afterMs, to }, index) => {
+    const who = [...to.groups, ...to.people].map(safe).join(', ');
+    return line(index < level ? 'escalated' : 'escalates', `${when(openedAtMs + afterMs)} to ${who}`);
+  });
+}
+
+function deadlineText({ ask, deadlineAtMs }: ApprovalRequest, nowMs: number): string {
+  const { then, remindEveryMs } = ask.deadline;
+  const reminders = then === 'keepWaiting' ? `, with a reminder each ${duration(remindEveryMs ?? 0)}` : '';
+  return `${when(deadlineAtMs)} (${relative(deadlineAtMs, nowMs)}), then it expires and is not executed${reminders}`;
+}
