@@ -21,6 +21,7 @@ async function undoAll(): Promise<void> {
 /** Ctrl-C and its kind leave nothing behind. */
 export function cleanUpWhenInterrupted(): void {
   const end = (signal: NodeJS.Signals): void => {
+    console.error(`ended by ${signal}`);
     // What is under way fails now, here and there, and that is no news.
     process.on('uncaughtException', () => undefined).on('unhandledRejection', () => undefined);
     console.error = () => undefined;
