@@ -4,7 +4,6 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import {
@@ -18,8 +17,8 @@ import { answerOf, TOOL_DEFINITIONS, WRITING_TOOLS } from './tool-definitions';
 
 /** What a tool does instead of working and answering. */
 export type Behaviour =
-  /** Waits, then works and answers. */
-  | { readonly kind: 'delay'; readonly delayMs: number }
+  /** Waits until the caller has given up, then works and answers. */
+  | { readonly kind: 'late' }
   /** Waits until `release`, then works and answers. */
   | { readonly kind: 'hold' }
   /** Works and never answers; the connection stays open. */
@@ -235,8 +234,8 @@ class InProcessToolServer implements TestToolServer {
     const behaviour = this.take(call.tool);
     if (behaviour === undefined) return this.work(call);
     switch (behaviour.kind) {
-      case 'delay':
-        await delay(behaviour.delayMs);
+      case 'late':
+        await aborted(signal);
         return this.work(call);
       case 'hold':
         await new Promise<void>((go) => this.held.set(call.tool, [...(this.held.get(call.tool) ?? []), go]));
@@ -320,7 +319,11 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
 }
 
 /** Never answers; a cancelled call only stops waiting, so that nothing is left over when the test ends. */
-async function untilAborted(signal: AbortSignal): Promise<never> {
+async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
+}
+
+async function untilAborted(signal: AbortSignal): Promise<never> {
+  await aborted(signal);
   return new Promise<never>(() => undefined);
 }
