@@ -96,11 +96,11 @@ async function supervise(io: Io, { stack, stateDir, stopping }: Running): Promis
     temporal.exited.then(() => 'The Temporal server has ended: see temporal.log'),
     ...(example === null ? [] : [example.exited.then(() => 'The example server has ended: see example.log')]),
   ]);
-  const text = devText({ dev: stack.dev, stateDir, cwd: io.cwd, paint: paintFor(io.stdout) });
-  if (stack.policy === 'none') io.stdout.write(`${text}\n`);
+  const text = (): string => devText({ dev: stack.dev, stateDir, cwd: io.cwd, paint: paintFor(io.stdout) });
+  if (stack.policy === 'none') io.stdout.write(`${text()}\n`);
   const mayWork = stack.policy !== 'none' || (await waitForPolicy(io, { stateDir, over }));
-  const ready = stack.policy === 'none' ? 'The worker is up.' : text;
-  if (mayWork) await keepWorker(io, stack, { over, onReady: () => io.stdout.write(`${ready}\n`) });
+  const ready = (): string => (stack.policy === 'none' ? 'The worker is up.' : text());
+  if (mayWork) await keepWorker(io, stack, { over, onReady: () => io.stdout.write(`${ready()}\n`) });
   const why = await over;
   if (why === 'stop') return 'ok';
   throw new CliFailure(

@@ -34,7 +34,7 @@ export function exampleDatabase(stateDir: string): string {
 /** Runs the example's MCP server as a process of its own. */
 export async function startExample(
   stateDir: string,
-  { port, jwksUrl }: { port: number; jwksUrl: string },
+  { port, keySetFile }: { port: number; keySetFile: string },
 ): Promise<Child> {
   const started = await startChild({
     command: process.execPath,
@@ -43,7 +43,7 @@ export async function startExample(
       ...process.env,
       EXAMPLE_PORT: String(port),
       EXAMPLE_DATA_DIR: exampleDataDir(stateDir),
-      HOLDPOINT_JWKS: jwksUrl,
+      HOLDPOINT_JWKS: keySetFile,
     },
     onLine: logFile(join(stateDir, 'example.log')),
   });

@@ -4,6 +4,7 @@ import pino from 'pino';
 import { createLedger } from '../../ledger/ledger';
 import { openStore } from '../../ledger/open-store';
 import type { Child } from '../../worker/child-process';
+import { freePort } from '../../worker/free-port';
 import { findTemporalBinary } from '../../worker/temporal-binary';
 import { startTemporalServer, type TemporalServer } from '../../worker/temporal-server';
 import { TASK_QUEUE } from '../../workflows/messages';
@@ -22,7 +23,7 @@ import {
 } from './example';
 import { logFile } from './log-file';
 import { choosePorts, keepPorts, type Ports } from './ports';
-import { ensurePermitKey, ensureReviewer, localUserName } from './state-folder';
+import { ensurePermitKey, ensureReviewer, localUserName, writeKeySet } from './state-folder';
 import { startWorkerChild } from './worker-child';
 
 export interface StackOptions {
@@ -32,12 +33,13 @@ export interface StackOptions {
   readonly example: boolean | null;
   /** Where nothing was started before; `any` for stacks that come and go side by side. */
   readonly ports: 'usual' | 'any';
-  /** Told before each step that may take more than a second. */
+  /** Told before each step that may take more than a second, and where something runs elsewhere than it was to. */
   readonly onProgress: (step: string) => void;
 }
 
 /** What `holdpoint dev` keeps running. Every process in it ends with this one, however that ends. */
 export interface Stack {
+  /** As of now: the worker's address may change. */
   readonly dev: DevFile;
   readonly temporal: TemporalServer;
   readonly example: Child | null;
@@ -50,6 +52,7 @@ export interface Stack {
 
 const NAMESPACE = 'default';
 const WORKER_GRACE_MS = 10_000;
+const WORKER_ATTEMPTS = 3;
 
 /** Starts everything but the worker, which needs an active policy. What was started is stopped where a step fails. */
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -81,7 +84,9 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
   const reviewer = await ensureReviewer(stateDir, withExample ? EXAMPLE_REVIEWER : localUserName());
   const urls = urlsOf(ports);
   if (withExample) onProgress('starting the example server');
-  const example = withExample ? await startExample(stateDir, { port: ports.example, jwksUrl: urls.jwks }) : null;
+  const example = withExample
+    ? await startExample(stateDir, { port: ports.example, keySetFile: await writeKeySet(stateDir) })
+    : null;
   if (example !== null) stops.push(() => example.stop());
   const policy = await policyOf(ledgerUrl, withExample ? await examplePolicy(urls.example, reviewer) : null);
   await keepPorts(stateDir, ports);
@@ -100,19 +105,49 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
   };
   await writeDevFile(stateDir, dev);
   stops.unshift(() => removeDevFile(stateDir));
-  const startWorker = () =>
-    startWorkerChild({ stateDir, dev, healthPort: ports.health }, (worker) =>
-      stops.push(() => worker.stop(WORKER_GRACE_MS)),
-    );
-  return { dev, temporal, example, policy, stop, startWorker };
+  const running = { dev, ports };
+  const onStarted = (worker: Child) => stops.push(() => worker.stop(WORKER_GRACE_MS));
+  return {
+    get dev() {
+      return running.dev;
+    },
+    temporal,
+    example,
+    policy,
+    stop,
+    startWorker: () => startWorker(options, running, onStarted),
+  };
+}
+
+interface Running {
+  dev: DevFile;
+  ports: Ports;
+}
+
+/** Starts a worker, on another port where something else took the one that was free when it was chosen. */
+async function startWorker(
+  { stateDir, onProgress }: StackOptions,
+  running: Running,
+  onStarted: (worker: Child) => void,
+): Promise<Child> {
+  for (let attempt = 1; attempt <= WORKER_ATTEMPTS; attempt += 1) {
+    const started = await startWorkerChild({ stateDir, dev: running.dev }, onStarted);
+    if (started !== 'portTaken') return started;
+    const { health: taken } = running.ports;
+    running.ports = { ...running.ports, health: await freePort() };
+    running.dev = { ...running.dev, healthUrl: urlsOf(running.ports).health };
+    onProgress(`something else uses port ${taken}, so the worker takes ${running.ports.health}`);
+    await keepPorts(stateDir, running.ports);
+    await writeDevFile(stateDir, running.dev);
+  }
+  throw new CliFailure('unreachable', `The worker did not start: each of ${WORKER_ATTEMPTS} ports was taken.`);
 }
 
 /** Who asks where there is no example: not the reviewer, since nobody may allow what is theirs. */
 const DEVELOPER = { subject: 'user:developer', agent: 'cli' } as const;
 
 function urlsOf({ health, example }: Ports) {
-  const base = `http://127.0.0.1:${health}`;
-  return { health: base, jwks: `${base}/.well-known/jwks.json`, example: `http://127.0.0.1:${example}/mcp` };
+  return { health: `http://127.0.0.1:${health}`, example: `http://127.0.0.1:${example}/mcp` };
 }
 
 async function startTemporal({ stateDir, onProgress }: StackOptions, ports: Ports): Promise<TemporalServer> {

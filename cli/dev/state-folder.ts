@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { userInfo } from 'node:os';
-import { generatePermitKey, savePermitKey } from '../../activities/permit-key';
+import { generatePermitKey, jwksOf, loadPermitKey, savePermitKey } from '../../activities/permit-key';
 import { generateReviewerKey, publicKeyOf } from '../../client';
 import { CliFailure } from '../failure';
 import { PERMIT_KEY_FILE } from '../public-keys';
@@ -28,6 +28,15 @@ export async function makeStateFolder(stateDir: string): Promise<void> {
 export async function ensurePermitKey(stateDir: string): Promise<string> {
   const file = join(stateDir, PERMIT_KEY_FILE);
   await savePermitKey(file, await generatePermitKey()).catch(ignoreExisting);
+  return file;
+}
+
+/** Writes the keys that verify permits to a file: the worker, which has them at its address, may take another one. */
+export async function writeKeySet(stateDir: string): Promise<string> {
+  const loaded = await loadPermitKey(join(stateDir, PERMIT_KEY_FILE));
+  if (!loaded.ok) throw new CliFailure('refused', `${loaded.detail} [${loaded.code}]`);
+  const file = join(stateDir, 'keys', 'permit-keys.json');
+  await writeFile(file, `${JSON.stringify(jwksOf(loaded.key))}\n`);
   return file;
 }
 

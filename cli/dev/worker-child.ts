@@ -8,7 +8,6 @@ import { logFile } from './log-file';
 export interface WorkerPlace {
   readonly stateDir: string;
   readonly dev: DevFile;
-  readonly healthPort: number;
 }
 
 const READY_MS = 30_000;
@@ -17,10 +16,13 @@ const READY_MS = 30_000;
 const FOREIGN = /^TEMPORAL_/;
 
 /**
- * Runs `holdpoint worker` as a process of its own, and waits until it polls.
+ * Runs `holdpoint worker` as a process of its own, and waits until it polls. Something else may have taken its port.
  * @param onStarted gets the process as soon as there is one, so that it can be stopped while it starts.
  */
-export async function startWorkerChild(place: WorkerPlace, onStarted: (child: Child) => void): Promise<Child> {
+export async function startWorkerChild(
+  place: WorkerPlace,
+  onStarted: (child: Child) => void,
+): Promise<Child | 'portTaken'> {
   const { dev } = place;
   const own = Object.entries(process.env).filter(([name]) => !FOREIGN.test(name));
   const started = await startChild({
@@ -34,7 +36,7 @@ export async function startWorkerChild(place: WorkerPlace, onStarted: (child: Ch
       HOLDPOINT_TASK_QUEUE: dev.taskQueue,
       HOLDPOINT_LEDGER_URL: dev.ledgerUrl,
       HOLDPOINT_PERMIT_KEY_FILE: dev.permitKeyFile,
-      HOLDPOINT_HEALTH_PORT: String(place.healthPort),
+      HOLDPOINT_HEALTH_PORT: new URL(dev.healthUrl).port,
       HOLDPOINT_TRUST: 'namespace',
       // The other commands of this folder read and write payloads as they are.
       HOLDPOINT_PAYLOAD_KEY: '',
@@ -47,6 +49,7 @@ export async function startWorkerChild(place: WorkerPlace, onStarted: (child: Ch
   onStarted(child);
   if ((await child.waitForLine(/"worker\.ready"/, READY_MS)) !== undefined) return child;
   await child.stop();
+  if (child.recentOutput().includes('[PORT_TAKEN]')) return 'portTaken';
   throw new CliFailure('unreachable', `The worker did not start:\n${child.recentOutput()}`);
 }
 

@@ -77,8 +77,8 @@ async function onlyRequest(): Promise<{ shortId: string; turnId: string }> {
   }, READY_MS);
 }
 
-async function occupiedPort(): Promise<{ server: Server; port: number }> {
-  const server = createServer().listen(0, '127.0.0.1');
+async function occupiedPort(wanted = 0): Promise<{ server: Server; port: number }> {
+  const server = createServer().listen(wanted, '127.0.0.1').unref();
   await once(server, 'listening');
   return { server, port: (server.address() as AddressInfo).port };
 }
@@ -189,6 +189,26 @@ describe('holdpoint dev', () => {
       });
       await eventually(() => expect(dev.output.stdout).toContain('The worker is up.'), READY_MS);
       expect((await here('doctor')).code).toBe(0);
+      dev.signal('SIGTERM');
+      expect(await dev.exited).toBe(0);
+    },
+    2 * READY_MS,
+  );
+
+  test(
+    'moves the worker where its port was taken after it was chosen, says so, and goes on',
+    async () => {
+      const dev = startDev('--no-example');
+      const { healthUrl } = await ready(dev);
+      const { server, port } = await occupiedPort(Number(new URL(healthUrl).port));
+      expect((await here('init')).code).toBe(0);
+      expect((await here('policy', 'apply', 'policy.yaml')).code).toBe(0);
+      await eventually(() => expect(dev.output.stdout).toContain('The worker is up.'), READY_MS);
+      const moved = (await readDevFile(stateDir))?.healthUrl ?? '';
+      expect(new URL(moved).port).not.toBe(String(port));
+      expect(dev.output.stderr).toContain(`… something else uses port ${port}, so the worker takes `);
+      expect(await (await fetch(`${moved}/healthz`)).json()).toEqual({ healthy: true });
+      server.close();
       dev.signal('SIGTERM');
       expect(await dev.exited).toBe(0);
     },
