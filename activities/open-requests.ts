@@ -9,6 +9,7 @@ import type { Opening, RequestDraft } from '../ledger/commands/open-call';
 import type { Dependencies } from './dependencies';
 import { listedOnce } from './listed-once';
 import { hideInText, hideSecrets } from './masking';
+import { OPENING_PATIENCE_MS, patientServers } from './patient-servers';
 import { prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
 import { readTool } from './read-tool';
 
@@ -35,7 +36,7 @@ export async function openRequests(deps: Dependencies, { workflowId, turn: input
   const turn: TurnRef = { turnId: parsed.turn.turnId, requester: parsed.turn.requester, workflowId };
   for (let plan = 0; plan < MOST_PLANS; plan += 1) {
     const active = await deps.ledger.activePolicy();
-    const listing = { ...deps, servers: listedOnce(deps.servers) };
+    const listing = { ...deps, servers: listedOnce(patientServers(deps.servers, OPENING_PATIENCE_MS)) };
     const prepared = await Promise.all(parsed.turn.calls.map((call) => prepareCall(listing, { turn, call, active })));
     const openings = await Promise.all(prepared.map((call) => openingOf(deps, call, 'first')));
     const withPolicy = withRoomForCards(openings).map((opening) => ({ ...opening, active }));

@@ -9,6 +9,7 @@ import { toolResultOf } from '../ledger/rows';
 import type { Dependencies } from './dependencies';
 import { hideInText, maskSecrets, type SecretText } from './masking';
 import { openingOf } from './open-requests';
+import { patientServers, RECHECK_PATIENCE_MS } from './patient-servers';
 import { permitOf } from './permit-of';
 import { amountsOf } from '../core/material';
 import { boundOf, prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
@@ -39,9 +40,10 @@ const LEASE_MARGIN_MS = 5_000;
  * past the transaction, so running it twice at once sends once; the other gets the state on record.
  */
 export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran> {
+  const patient = { ...deps, servers: patientServers(deps.servers, RECHECK_PATIENCE_MS) };
   for (let plan = 1; ; plan += 1) {
     const active = await deps.ledger.activePolicy();
-    const prepared = await prepareCall(deps, { ...input, active });
+    const prepared = await prepareCall(patient, { ...input, active });
     if (prepared.kind === 'refused') return recorded(await refuse(deps, prepared, input.attempt));
     await deps.onStep?.('beforeTransaction', prepared.ref.operationId);
     const isLate = lateAfter(LEASE_MARGIN_MS);

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { connect, type Requester, type TurnStart } from '../../client';
 import { migrate, read, remove, someone } from '../support/calls';
+import { eventually } from '../support/eventually';
 import { startHarness, type Harness } from '../support/harness';
 import { sendJson, startRawMcpServer } from '../support/raw-mcp-server';
 import { outcomes, statuses } from '../support/messages';
@@ -127,7 +130,28 @@ describe('what is down', () => {
     expect(result!.textForModel).toContain('orders-db');
   });
 
-  test('a tool server that is down when an approved call is due: refused, nothing was sent', async () => {
+  test('a tool server that is away when an approved call is due is asked again, and the call runs once', async () => {
+    const turn = await harness.start([remove('c1', { id: 8 })], { requester: someone() });
+    const [request] = await harness.requests(turn);
+    await harness.tools.stop();
+    const away = createServer((socket) => socket.destroy()).listen(
+      Number(new URL(harness.tools.url).port),
+      '127.0.0.1',
+    );
+    await once(away, 'listening');
+    let asked = 0;
+    away.on('connection', () => (asked += 1));
+    await harness.decide(request!, 'allow');
+    // One request alone tries twice.
+    await eventually(() => expect(asked).toBeGreaterThan(3));
+    away.close();
+    await once(away, 'close');
+    await harness.tools.start();
+    expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
+    expect(harness.tools.received.filter((call) => call.arguments['id'] === 8)).toHaveLength(1);
+  });
+
+  test('a tool server that stays down when an approved call is due: refused, nothing was sent, the decision is on record', async () => {
     const turn = await harness.start([remove('c1', { id: 9 })], { requester: someone() });
     const [request] = await harness.requests(turn);
     await harness.tools.stop();
@@ -136,6 +160,8 @@ describe('what is down', () => {
     await harness.tools.start();
     expect(result!.end).toMatchObject({ outcome: 'refused', code: 'SERVER_UNREACHABLE' });
     expect(harness.tools.received.filter((call) => call.arguments['id'] === 9)).toHaveLength(0);
+    const facts = await harness.facts(request!.operationId);
+    expect(facts.map((fact) => fact.kind)).toContain('decision.recorded');
   });
 
   test('a ledger that is down while a turn starts: the turn opens when it is up', async () => {
