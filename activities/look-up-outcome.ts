@@ -4,7 +4,8 @@ import { contractOf, stateOfOperation } from '../ledger/rows';
 import { lookUpAt } from '../ledger/commands/read-call';
 import type { Ending } from '../ledger/commands/outcomes';
 import type { Dependencies } from './dependencies';
-import { askOutcome } from './look-up';
+import { askOutcome, type FoundOutcome } from './look-up';
+import { holdsToken } from './masking';
 
 /** The least pause before an unreachable or unsettled look-up is asked again; it grows by half of what it took so far. */
 const ASK_AGAIN_MS = 5_000;
@@ -61,10 +62,16 @@ async function ask(deps: Dependencies, row: OperationRow, lookUp: LookUp): Promi
       if (nowMs < endsAtMs) return later(row, askAgainAt(nowMs, row.lease_until, endsAtMs));
       return end(deps, row, {
         outcome: 'unknown',
-        detail: `the outcome could not be looked up in time: ${found.detail}`,
+        detail: `the outcome could not be looked up in time: ${wordsOf(found, lookUp)}`,
       });
     }
   }
+}
+
+/** The source may repeat secrets of the call, which are not at hand here any more to be hidden. */
+function wordsOf({ kind, detail }: FoundOutcome & { readonly detail: string }, lookUp: LookUp): string {
+  const mayRepeat = kind === 'unreachable' && holdsToken(lookUp.arguments);
+  return mayRepeat ? 'the source gave no usable answer; its words are left out, because the call has secrets' : detail;
 }
 
 /** Less and less often, since each time adds to the turn's history. */

@@ -55,6 +55,11 @@ function textsIn(value: JsonValue): readonly string[] {
   return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }
 
+/** Whether a masked value holds a token, and so is not all that was sent. */
+export function holdsToken(masked: JsonValue): boolean {
+  return /"secret:[0-9a-f]{32}"/.test(JSON.stringify(masked));
+}
+
 /** `text` of a server that may repeat what it was sent, with the tokens in place of the secrets. */
 export function hideInText(text: string, secrets: readonly SecretText[]): string {
   return secrets.reduce((shown, [secret, token]) => shown.replaceAll(secret, token), text);

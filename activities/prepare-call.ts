@@ -90,7 +90,7 @@ export async function prepareCall(deps: Dependencies, preparing: Preparing): Pro
   const place = locate(active, ref, call);
   if ('code' in place) return refuse(place);
   const listed = await deps.servers.get(place.server).listTools();
-  if (!listed.ok) return refuse(noAnswer(deps, call, listed.detail));
+  if (!listed.ok) return refuse(noAnswer(deps, call, { entry: place.entry, detail: listed.detail }));
   const tool = listed.tools.get(call.tool);
   if (tool === undefined) return refuse(refusal('TOOL_UNKNOWN', { server: call.server, tool: call.tool }));
   const filled = fillArguments(ref, call, { entry: place.entry, tool });
@@ -99,8 +99,12 @@ export async function prepareCall(deps: Dependencies, preparing: Preparing): Pro
 }
 
 /** Addresses and a server's own words are for operators, who have the log; the refusal is read by a model. */
-function noAnswer({ log }: Dependencies, { server }: ProposedCall, detail: string): Refusal {
-  log.warn({ server, detail }, 'server.unreachable');
+function noAnswer(
+  { log, secretsKey }: Dependencies,
+  { server, arguments: args }: ProposedCall,
+  { entry, detail }: { entry: ToolEntry; detail: string },
+): Refusal {
+  log.warn({ server, detail: hideInText(detail, secretTexts(args, entry.secrets, secretsKey)) }, 'server.unreachable');
   return refusal('SERVER_UNREACHABLE', { server, detail: "it gave no usable answer, and the worker's log says why" });
 }
 
@@ -150,10 +154,7 @@ async function judge(deps: Dependencies, judging: Judging): Promise<PreparedCall
   if (evaluated.access === 'refused') return refuse({ code: evaluated.code, detail: evaluated.detail });
   const { ask } = evaluated;
   const version = ask === null || entry.version === null ? null : await readTool(entry.version, reads);
-  if (version?.ok === false)
-    return refuse(
-      noAnswer(deps, call, hideInText(version.detail, secretTexts(call.arguments, entry.secrets, deps.secretsKey))),
-    );
+  if (version?.ok === false) return refuse(noAnswer(deps, call, { entry, detail: version.detail }));
   const read = version === null || entry.version === null ? null : atPointer(version.value, entry.version.read);
   if (read?.found === false) {
     const detail = `${entry.version?.tool ?? ''} gave no resource version at ${entry.version?.read ?? ''}`;

@@ -29,6 +29,7 @@ export interface TurnCallResult {
   readonly textForModel: string;
   /** The tool's whole CallToolResult where it executed and answered; else null. */
   readonly result: JsonValue;
+  /** For programs and operators: a `detail` may be in a server's own words, which are no text for a model. */
   readonly end: CallOutcome;
 }
 

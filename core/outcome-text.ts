@@ -1,10 +1,11 @@
-import type { CallOutcome } from './outcome';
+import type { CallOutcome, Evidence } from './outcome';
 import { atPointer, canonicalJson, type JsonValue } from './json';
 import { unreachable } from './unreachable';
 
 /**
  * What the model is told of a call's end. It stands alone: models see text only, so it says in words whether anything
- * ran, what that means and what to do next.
+ * ran, what that means and what to do next. Words of a server or a database stay on record for operators: a model would
+ * take them for instructions.
  */
 export function textForModel(end: CallOutcome, operationId: string): string {
   switch (end.outcome) {
@@ -13,9 +14,9 @@ export function textForModel(end: CallOutcome, operationId: string): string {
         ? settledText(operationId)
         : resultText(end.result.kind === 'inline' ? end.result.value : null, operationId);
     case 'failed':
-      return `FAILED: nothing was done. ${sentence(end.detail)} It was approved where approval was needed; you may propose it again as a new call. (${operationId})`;
+      return `FAILED: nothing was done. ${FAILED_BY[end.evidence]} It was approved where approval was needed; you may propose it again as a new call. (${operationId})`;
     case 'unknown':
-      return `OUTCOME UNKNOWN: the call was sent, but whether it took effect cannot be told. ${sentence(end.detail)} Do not repeat it: a person will establish what happened. (${operationId})`;
+      return `OUTCOME UNKNOWN: the call was sent, but whether it took effect cannot be told. Do not repeat it: a person will establish what happened. (${operationId})`;
     case 'denied':
       return deniedText(end.reason, operationId);
     case 'expired':
@@ -28,6 +29,13 @@ export function textForModel(end: CallOutcome, operationId: string): string {
       return unreachable(end);
   }
 }
+
+const FAILED_BY: Readonly<Record<Evidence, string>> = {
+  answer: 'The tool server said so. [NOT_SENT]',
+  notSent: 'The tool server did not take the call up. [NOT_SENT]',
+  lookUp: 'A look-up found that it had no effect. [NOT_FOUND]',
+  settlement: 'A person established that. [SETTLED]',
+};
 
 function deniedText(reason: string | null, operationId: string): string {
   const words = reason === null ? 'No reason was given.' : `The reviewer's words: ${JSON.stringify(reason)}.`;

@@ -66,6 +66,25 @@ describe('a secret argument', () => {
     harness.tools.setRows([{ id: 1, item: 'chair' }]);
   });
 
+  test('that a look-up repeats is kept nowhere: its words are left out', async () => {
+    await harness.applyPolicy({ secrets: ['/sql'], settleAfter: '0s', budget: '1s' });
+    const sql = 'the looked-up sql';
+    const turn = await harness.start([migrate('c1', { sql })], { requester: someone() });
+    const [request] = await harness.requests(turn);
+    harness.tools.behave('apply_migration', { kind: 'drop' }, 1);
+    harness.tools.behave('find_migration', {
+      kind: 'http',
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: (id) => JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32603, message: `lost ${sql}` } }),
+    });
+    await harness.decide(request!, 'allow');
+    const [result] = await turn.results();
+    harness.tools.behave('find_migration', undefined);
+    expect(result!.end).toMatchObject({ outcome: 'unknown', detail: expect.stringContaining('secrets') as string });
+    expect((await everything()) + JSON.stringify(result)).not.toContain(sql);
+  });
+
   test('of few possible ones cannot be found out by a guess at a digest, wherever it is bound [BIND-05]', async () => {
     const args = { environment: 'production', sql: '4711' };
     for (const bind of ['arguments', 'material'] as const) {
