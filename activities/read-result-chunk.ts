@@ -1,4 +1,8 @@
 import { cut } from '../core/display';
+import { canonicalJson } from '../core/json';
+import { jsonOf } from '../core/json-record';
+import { requesterCopy } from '../core/request';
+import { cardOf } from '../ledger/rows';
 import type { ReadResult, ResultChunk } from '../workflows/messages';
 import type { Dependencies } from './dependencies';
 
@@ -36,5 +40,5 @@ async function storedCard(
     .where('revision', '=', revision)
     .where('subject', '=', subject)
     .executeTakeFirst();
-  return row?.card ?? null;
+  return row === undefined ? null : canonicalJson(jsonOf(requesterCopy(cardOf(row))));
 }

@@ -131,8 +131,8 @@ function riskLines({ reversible, expected, classification }: ApprovalRequest): r
 
 function similarLines({ similar }: ApprovalRequest): readonly string[] {
   if (similar.length === 0) return line('similar', 'no earlier operation with the same material fields');
-  const rows = similar.map(
-    ({ atMs, requester, state, operationId }) => `  ${when(atMs)}  ${state}  ${safe(requester)}  ${operationId}`,
+  const rows = similar.map(({ atMs, requester, state, operationId }) =>
+    `  ${when(atMs)}  ${state}  ${safe(requester ?? 'somebody else')}  ${operationId ?? ''}`.trimEnd(),
   );
   return ['similar earlier operations', ...rows];
 }

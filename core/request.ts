@@ -2,11 +2,14 @@ import type { JsonObject, JsonValue } from './json';
 import type { Ask, MaterialField } from './evaluation';
 import type { Requester } from './requester';
 
-/** An earlier operation of the same tool with the same material fields, and how it ended. */
+/**
+ * An earlier operation of the same tool with the same material fields, and how it ended. Whose and which it was is null
+ * in the copy of a requester to whom it does not belong.
+ */
 export interface SimilarOperation {
-  readonly operationId: string;
+  readonly operationId: string | null;
   readonly atMs: number;
-  readonly requester: string;
+  readonly requester: string | null;
   readonly state: string;
 }
 
@@ -59,6 +62,15 @@ export interface ApprovalRequest {
   readonly state: JsonValue;
   readonly similar: readonly SimilarOperation[];
   readonly note: string | null;
+}
+
+/** The request as its requester's runtime gets it: reviewers alone see whose the similar operations of others were. */
+export function requesterCopy(request: ApprovalRequest): ApprovalRequest {
+  const { subject } = request.requester;
+  const similar = request.similar.map((operation) =>
+    operation.requester === subject ? operation : { ...operation, operationId: null, requester: null },
+  );
+  return { ...request, similar };
 }
 
 /** Where a request stands now, beside the request as it was asked. */

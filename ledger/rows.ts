@@ -9,7 +9,7 @@ import type { Decision } from '../core/decision';
 import type { CountedDecision } from '../core/judge-decision';
 import type { ApprovalFacts, CallOutcome, Evidence, ToolResult } from '../core/outcome';
 import type { OutcomeContract, Policy, ServerEntry } from '../core/policy';
-import type { ApprovalRequest } from '../core/request';
+import { requesterCopy, type ApprovalRequest } from '../core/request';
 import { TURN_LIMITS } from '../core/turn';
 import { unreachable } from '../core/unreachable';
 import type { DecisionsTable, GrantsTable, OperationsTable, PoliciesTable, RequestsTable } from './schema';
@@ -20,7 +20,7 @@ export type GrantRow = Selectable<GrantsTable>;
 export type OperationRow = Selectable<OperationsTable>;
 
 /** The request as it was asked. Rows are written by this package in canonical form, so parsing them needs no schema. */
-export function cardOf(row: RequestRow): ApprovalRequest {
+export function cardOf(row: Pick<RequestRow, 'card'>): ApprovalRequest {
   return JSON.parse(row.card) as ApprovalRequest;
 }
 
@@ -54,11 +54,16 @@ export function lifeOf(row: RequestRow): CallLife {
   };
 }
 
+/** The state of a call that waits for people, as its turn gets it. */
+export function waitingState(card: ApprovalRequest, at: { level: number; dueAtMs: number }): CallState {
+  return { status: 'pending', request: requesterCopy(card), level: at.level, dueAtMs: at.dueAtMs };
+}
+
 /** The state of a call whose latest request row is `row` and that was not sent. */
 export function stateOfRequest(row: RequestRow, decisions: readonly DecisionRow[]): CallState {
   switch (row.state) {
     case 'pending':
-      return { status: 'pending', request: cardOf(row), level: row.level, dueAtMs: row.due_at };
+      return waitingState(cardOf(row), { level: row.level, dueAtMs: row.due_at });
     case 'allowed':
       return { status: 'allowed', revision: row.revision };
     case 'denied': {

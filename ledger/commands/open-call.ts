@@ -10,7 +10,7 @@ import type { Policy } from '../../core/policy';
 import type { ApprovalRequest, OpeningCause } from '../../core/request';
 import type { Requester } from '../../core/requester';
 import { TURN_LIMITS } from '../../core/turn';
-import { cardOf, termsOf, type RequestRow } from '../rows';
+import { cardOf, termsOf, waitingState, type RequestRow } from '../rows';
 import type { Tx } from '../transaction';
 import { brakeOn } from './brakes';
 import { requestEvent } from './events';
@@ -215,7 +215,7 @@ async function insertRequest(
       .executeTakeFirst();
     if (result.numInsertedOrUpdatedRows === 0n) continue;
     opened(tx, call, request);
-    return { kind: 'state', state: { status: 'pending', request, level: life.level, dueAtMs: life.dueAtMs } };
+    return { kind: 'state', state: waitingState(request, life) };
   }
   throw new Error(`no short id is free for ${call.operationId}`);
 }

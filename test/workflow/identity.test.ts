@@ -1,4 +1,6 @@
-import { generateReviewerKey, signDecision } from '../../client';
+import { readResultChunk } from '../../activities/read-result-chunk';
+import { generateReviewerKey, signDecision, type ApprovalRequest } from '../../client';
+import { revisionsOf } from '../../ledger/queries';
 import { migrate, read, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
 import { decisionOn, startHarness, type Harness } from '../support/harness';
@@ -205,6 +207,29 @@ describe('whose approval it is', () => {
     expect(await turn.results()).toMatchObject([{ end: { outcome: 'refused', code: 'ACCESS_DENIED' } }]);
     expect(received(id)).toHaveLength(0);
   });
+});
+
+test('reviewers see whose similar operations there were; the requester gets names and ids of the own ones only', async () => {
+  const sql = 'DROP COLUMN similar';
+  for (const requester of [someone('u1'), someone('u2')]) {
+    const { turn, request } = await begin(migrate('c1', { sql }), requester);
+    await harness.decide(request, 'allow', { reviewer: 'r2' });
+    expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
+  }
+  const { turn, request } = await begin(migrate('c1', { sql }));
+  const own = expect.stringMatching(/^op_/) as string;
+  expect(request.similar).toEqual([
+    { operationId: own, requester: 'u2', atMs: expect.any(Number) as number, state: 'executed' },
+    { operationId: null, requester: null, atMs: expect.any(Number) as number, state: 'executed' },
+  ]);
+  const events = (await turn.snapshot()).events.filter((event) => event.type === 'approvalRequired');
+  expect(events.map((event) => event.request.similar)).toEqual([request.similar]);
+  const { operationId } = request;
+  const chunk = await readResultChunk(harness.deps, { operationId, revision: 1, subject: 'u2', offset: 0 });
+  expect((JSON.parse(chunk?.text ?? '') as ApprovalRequest).similar).toEqual(request.similar);
+  const [card] = await revisionsOf(harness.store.db, operationId);
+  expect(card!.request.similar.map((similar) => similar.requester)).toEqual(['u2', 'u1']);
+  expect(card!.request.similar.map((similar) => similar.operationId)).toEqual([own, own]);
 });
 
 describe('nobody to ask', () => {
