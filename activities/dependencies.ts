@@ -15,5 +15,7 @@ export interface Dependencies {
   readonly secretsKey: Uint8Array;
   readonly resolveSecret: (name: string) => string | undefined;
   readonly log: Log;
+  /** How old a listing of tools may be when a request is opened: 1 s by default. */
+  readonly listingAgeMs?: number;
   readonly onStep?: (step: RunStep, operationId: string) => Promise<void>;
 }

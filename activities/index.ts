@@ -11,6 +11,7 @@ import type { DecisionAnswer } from '../ledger/commands/record-decision';
 import { LedgerError } from '../ledger/ledger-error';
 import type { Dependencies } from './dependencies';
 import { lookUpOutcome, type LookedUp } from './look-up-outcome';
+import { RecheckAhead } from './recheck-ahead';
 import { readResultChunk } from './read-result-chunk';
 import type { ReadResult, ResultChunk } from '../workflows/messages';
 import { openRequests, type OpenedTurn, type OpenInput } from './open-requests';
@@ -36,15 +37,22 @@ const HEARTBEAT_MS = 1_000;
 
 export function createActivities(deps: Dependencies): Activities {
   const { ledger } = deps;
+  const ahead = new RecheckAhead(deps);
   return {
     openRequests: (input) => whileBeating(() => openRequests(deps, input)),
     recordDecision: ({ message, workflowId }) =>
-      whileBeating(async () => withoutCard(await inTime(deps, ledger.recordDecision(message, workflowId)))),
+      whileBeating(async () => {
+        const answer = await inTime(deps, ledger.recordDecision(message, workflowId));
+        if (answer.state?.status === 'allowed' && answer.server !== undefined && answer.verdict.operationId !== null)
+          // What fails here fails in the re-check as well, which tells.
+          ahead.begin(answer.verdict.operationId, answer.server).catch(() => undefined);
+        return withoutCard(answer);
+      }),
     advanceRequests: (known) => inTime(deps, Promise.all(known.map((request) => advance(deps, request)))),
     withdrawCall: ({ operationId, reason }) => whileBeating(() => ledger.withdraw(operationId, reason)),
     runTool: (input) =>
       whileBeating(async () => {
-        const ran = await runTool(deps, input);
+        const ran = await runTool(deps, input, { listedSinceMs: ahead.takeSinceMs(input) });
         return { ...ran, state: withResultInStateUpTo(ran.state, input.resultBytes) };
       }),
     lookUpOutcome: (operationId) => whileBeating(() => lookUpOutcome(deps, operationId)),

@@ -7,7 +7,6 @@ import { jsonOf } from '../core/json-record';
 import { resultShare, TURN_LIMITS, turnDigest } from '../core/turn';
 import type { Opening, RequestDraft } from '../ledger/commands/open-call';
 import type { Dependencies } from './dependencies';
-import { listedOnce } from './listed-once';
 import { hideInText, hideSecrets } from './masking';
 import { OPENING_PATIENCE_MS, patientServers } from './patient-servers';
 import { prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
@@ -24,6 +23,9 @@ export type OpenedTurn =
 
 const NO_DIGEST = 'it holds what has no canonical JSON, such as half a character; send whole texts and finite numbers';
 
+/** What a card is made from may be this old: what changed meanwhile is found right before the effect. */
+const LISTING_AGE_MS = 1_000;
+
 /** How often a plan is made anew because another policy became active meanwhile. */
 const MOST_PLANS = 5;
 
@@ -36,8 +38,11 @@ export async function openRequests(deps: Dependencies, { workflowId, turn: input
   const turn: TurnRef = { turnId: parsed.turn.turnId, requester: parsed.turn.requester, workflowId };
   for (let plan = 0; plan < MOST_PLANS; plan += 1) {
     const active = await deps.ledger.activePolicy();
-    const listing = { ...deps, servers: listedOnce(patientServers(deps.servers, OPENING_PATIENCE_MS)) };
-    const prepared = await Promise.all(parsed.turn.calls.map((call) => prepareCall(listing, { turn, call, active })));
+    const patient = { ...deps, servers: patientServers(deps.servers, OPENING_PATIENCE_MS) };
+    const listedSinceMs = performance.now() - (deps.listingAgeMs ?? LISTING_AGE_MS);
+    const prepared = await Promise.all(
+      parsed.turn.calls.map((call) => prepareCall(patient, { turn, call, active, listedSinceMs })),
+    );
     const openings = await Promise.all(prepared.map((call) => openingOf(deps, call, 'first')));
     const withPolicy = withRoomForCards(openings).map((opening) => ({ ...opening, active }));
     const opened = await deps.ledger.openCalls(withPolicy);

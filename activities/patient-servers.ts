@@ -31,9 +31,9 @@ export function patientServers(servers: ToolServers, patienceMs: number): ToolSe
     get: (entry) => {
       const server = servers.get(entry);
       return {
-        listTools: () =>
+        listTools: (sinceMs) =>
           patiently<ToolListing>(
-            () => server.listTools(),
+            () => server.listTools(sinceMs),
             (listing) => listing.ok,
           ),
         callTool: (call) =>

@@ -76,6 +76,8 @@ interface Preparing {
   readonly turn: TurnRef;
   readonly call: ProposedCall;
   readonly active: Active | null;
+  /** A listing of tools that was begun then or later will do; without it a new one is asked for. */
+  readonly listedSinceMs?: number | undefined;
 }
 
 /**
@@ -89,7 +91,7 @@ export async function prepareCall(deps: Dependencies, preparing: Preparing): Pro
   if (active === null) return refuse(refusal('NO_POLICY'));
   const place = locate(active, ref, call);
   if ('code' in place) return refuse(place);
-  const listed = await deps.servers.get(place.server).listTools();
+  const listed = await deps.servers.get(place.server).listTools(preparing.listedSinceMs);
   if (!listed.ok) return refuse(noAnswer(deps, call, { entry: place.entry, detail: listed.detail }));
   const tool = listed.tools.get(call.tool);
   if (tool === undefined) return refuse(refusal('TOOL_UNKNOWN', { server: call.server, tool: call.tool }));

@@ -24,6 +24,11 @@ export interface RunInput {
   readonly resultBytes: number;
 }
 
+/** What a caller knows beside the input: a listing begun at `listedSinceMs` is young enough for the re-check. */
+export interface Rechecking {
+  readonly listedSinceMs?: number | undefined;
+}
+
 /** `unrecorded`: the tool answered but the ledger could not be written; `recordOutcome` has to write it. */
 export interface Ran {
   readonly state: CallState;
@@ -39,11 +44,12 @@ const LEASE_MARGIN_MS = 5_000;
  * Runs one allowed call: re-checks everything, writes the operation, sends, writes the outcome. At most one caller gets
  * past the transaction, so running it twice at once sends once; the other gets the state on record.
  */
-export async function runTool(deps: Dependencies, input: RunInput): Promise<Ran> {
+export async function runTool(deps: Dependencies, input: RunInput, { listedSinceMs }: Rechecking = {}): Promise<Ran> {
   const patient = { ...deps, servers: patientServers(deps.servers, RECHECK_PATIENCE_MS) };
   for (let plan = 1; ; plan += 1) {
     const active = await deps.ledger.activePolicy();
-    const prepared = await prepareCall(patient, { ...input, active });
+    const since = plan === 1 ? listedSinceMs : undefined;
+    const prepared = await prepareCall(patient, { ...input, active, listedSinceMs: since });
     if (prepared.kind === 'refused') return recorded(await refuse(deps, prepared, input.attempt));
     await deps.onStep?.('beforeTransaction', prepared.ref.operationId);
     const isLate = lateAfter(LEASE_MARGIN_MS);

@@ -28,8 +28,11 @@ export interface ToolCall {
 
 /** A tool server of the policy, as Holdpoint uses it. */
 export interface ToolServer {
-  /** Every tool of every page, asked anew each time: what was approved is compared with what is listed now. */
-  listTools(signal?: AbortSignal): Promise<ToolListing>;
+  /**
+   * Every tool of every page. Asked anew, or the answer to a listing that was begun at `sinceMs` or later, by the
+   * process's monotonic clock (`performance.now()`).
+   */
+  listTools(sinceMs?: number): Promise<ToolListing>;
   /** Sends one call, once. */
   callTool(call: ToolCall): Promise<ToolAnswer>;
   close(): Promise<void>;
@@ -52,6 +55,7 @@ class SessionToolServer implements ToolServer {
   private readonly session: McpSession;
   private readonly log: ToolServerLog;
   private tools: ReadonlyMap<string, ToolDefinition> | undefined;
+  private latest: { readonly begunAtMs: number; readonly listing: Promise<ToolListing> } | undefined;
 
   constructor(name: string, session: McpSession, log: ToolServerLog) {
     this.name = name;
@@ -59,8 +63,19 @@ class SessionToolServer implements ToolServer {
     this.log = log;
   }
 
-  async listTools(signal?: AbortSignal): Promise<ToolListing> {
-    const listing = await this.listPages(signal);
+  listTools(sinceMs = Infinity): Promise<ToolListing> {
+    if (this.latest !== undefined && this.latest.begunAtMs >= sinceMs) return this.latest.listing;
+    const begun = { begunAtMs: performance.now(), listing: this.list() };
+    this.latest = begun;
+    // A failure answers those who wait for it, and nobody who asks later.
+    void begun.listing.then(({ ok }) => {
+      if (!ok && this.latest === begun) this.latest = undefined;
+    });
+    return begun.listing;
+  }
+
+  private async list(): Promise<ToolListing> {
+    const listing = await this.listPages();
     if (listing.ok) this.tools = listing.tools;
     return listing;
   }
@@ -85,7 +100,7 @@ class SessionToolServer implements ToolServer {
     return this.session.close();
   }
 
-  private async listPages(signal: AbortSignal | undefined): Promise<ToolListing> {
+  private async listPages(): Promise<ToolListing> {
     const tools = new Map<string, ToolDefinition>();
     const cursors = new Set<string>();
     const endsAtMs = Date.now() + LIST_TIMEOUT_MS;
@@ -93,7 +108,7 @@ class SessionToolServer implements ToolServer {
     for (;;) {
       const leftMs = endsAtMs - Date.now();
       if (leftMs <= 0) return failed(`its list of tools took longer than ${LIST_TIMEOUT_MS} ms`);
-      const page = await this.page(cursor, { signal, timeoutMs: Math.min(leftMs, PAGE_TIMEOUT_MS) });
+      const page = await this.page(cursor, Math.min(leftMs, PAGE_TIMEOUT_MS));
       if (!page.ok) return page;
       if (page.unusable > 0) this.log.warn({ server: this.name, tools: page.unusable }, 'toolServer.unusableTools');
       const fault = addTools(tools, page.tools);
@@ -106,9 +121,9 @@ class SessionToolServer implements ToolServer {
     return { ok: true, tools };
   }
 
-  private async page(cursor: string | undefined, limits: Pick<ToolCall, 'signal' | 'timeoutMs'>) {
+  private async page(cursor: string | undefined, timeoutMs: number) {
     const params = cursor === undefined ? {} : { cursor };
-    const reply = await this.session.request({ method: 'tools/list', params, repeatable: true, ...limits });
+    const reply = await this.session.request({ method: 'tools/list', params, repeatable: true, timeoutMs });
     if (reply.kind === 'error') return failed(`it answered tools/list with error ${reply.code}: ${reply.message}`);
     if (reply.kind !== 'result') return failed(reply.detail);
     const page = readToolPage(reply.result);

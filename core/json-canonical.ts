@@ -7,6 +7,10 @@ import type { JsonObject, JsonValue } from './json-value';
  * caller and throws a TypeError. Numbers beyond 2^53-1 are written as they are; `parseStrictJson` is who refuses them.
  */
 export function canonicalJson(value: JsonValue): string {
+  return textOf(value);
+}
+
+function textOf(value: JsonValue | undefined): string {
   if (typeof value === 'string') return canonicalString(value);
   if (typeof value === 'number' && Number.isFinite(value)) return String(value);
   if (typeof value === 'boolean' || value === null) return String(value);
@@ -14,19 +18,27 @@ export function canonicalJson(value: JsonValue): string {
   return isJsonArray(value) ? canonicalArray(value) : canonicalObject(value);
 }
 
+/** Printable ASCII without quote and backslash: most texts, and JSON as they are. */
+const PLAIN = /^[ !#-[\]-~]*$/;
+
 function canonicalString(text: string): string {
+  if (PLAIN.test(text)) return `"${text}"`;
   if (!isWellFormed(text)) throw new TypeError('A text with a lone surrogate cannot be digested');
   return JSON.stringify(text);
 }
 
 function canonicalArray(items: readonly JsonValue[]): string {
   let out = '';
-  for (const item of items) out += `${out === '' ? '' : ','}${canonicalJson(item)}`;
+  for (const item of items) out += `${out === '' ? '' : ','}${textOf(item)}`;
   return `[${out}]`;
 }
 
 function canonicalObject(value: JsonObject): string {
   if (!isPlainObject(value)) throw new TypeError('An object that is not plain data cannot be digested');
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${canonicalString(name)}:${canonicalJson(member)}`).join(',')}}`;
+  let out = '';
+  // The default order of `sort` is the one of RFC 8785: by UTF-16 units.
+  for (const name of Object.keys(value).sort()) {
+    out += `${out === '' ? '' : ','}${canonicalString(name)}:${textOf(value[name])}`;
+  }
+  return `{${out}}`;
 }

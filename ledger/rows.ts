@@ -21,8 +21,15 @@ export type OperationRow = Selectable<OperationsTable>;
 
 /** The request as it was asked. Rows are written by this package in canonical form, so parsing them needs no schema. */
 export function cardOf(row: Pick<RequestRow, 'card'>): ApprovalRequest {
-  return JSON.parse(row.card) as ApprovalRequest;
+  const known = cards.get(row);
+  if (known !== undefined) return known;
+  const card = JSON.parse(row.card) as ApprovalRequest;
+  cards.set(row, card);
+  return card;
 }
+
+/** A command looks at a card several times. */
+const cards = new WeakMap<object, ApprovalRequest>();
 
 export function termsOf(row: GrantRow): GrantTerms {
   return JSON.parse(row.terms) as GrantTerms;

@@ -1,50 +1,62 @@
 import {
   ActivityFailure,
   ApplicationFailure,
-  CancellationScope,
-  condition,
   log,
   setDefaultSignalHandler,
   setHandler,
+  type CancellationScope,
 } from '@temporalio/workflow';
 import type { Verdict, VerdictCode } from '../core/decision';
 import { cut } from '../core/display';
 import { TURN_LIMITS } from '../core/turn';
 import type { DecisionAnswer } from '../activities';
 import { judgedHere, recordDecision } from './activity-proxies';
+import { advanceCalls } from './advance-calls';
 import { decideSignal, decideUpdate, nudgeSignal, openedUpdate, snapshotQuery, withdrawSignal } from './messages';
 import { snapshotOf, take, type Turn } from './turn-state';
-import { readWithdrawal } from './withdrawal';
+import { readWithdrawal, withdrawCalls } from './withdrawal';
 
 /**
  * Registers every message of a turn, before its first await. Handlers take what they get and never throw, also after the
  * turn was cancelled: one that threw then would end the turn without the outcomes that it still waits for.
+ * @param shield a scope that cannot be cancelled.
  */
-export function registerHandlers(turn: Turn, nudge: () => void): void {
+export function registerHandlers(turn: Turn, shield: CancellationScope): void {
+  const decide = (message: unknown, keep: boolean) => shield.run(() => judge(turn, message, { keep }));
+  const nudge = createNudge(turn);
   setHandler(snapshotQuery, () => snapshotOf(turn));
   setHandler(openedUpdate, async () => {
-    await CancellationScope.nonCancellable(() => condition(() => turn.opened));
+    await turn.whenOpened;
     return snapshotOf(turn);
   });
-  setHandler(decideUpdate, (message: unknown) => decide(turn, message, { keep: false }));
+  setHandler(decideUpdate, (message: unknown) => decide(message, false));
   setHandler(decideSignal, async (message: unknown) => {
-    await decide(turn, message, { keep: true });
+    await decide(message, true);
   });
-  setHandler(withdrawSignal, (message: unknown) => {
-    noteWithdrawal(turn, message);
-  });
-  setHandler(nudgeSignal, nudge);
+  setHandler(withdrawSignal, (message: unknown) => shield.run(() => noteWithdrawal(turn, message)));
+  setHandler(nudgeSignal, () => void shield.run(nudge));
   setDefaultSignalHandler(async (name: string) => {
-    await decide(turn, { unknownSignal: cut(name, 200) }, { keep: false });
+    await decide({ unknownSignal: cut(name, 200) }, false);
   });
 }
 
-function decide(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {
-  return CancellationScope.nonCancellable(() => judge(turn, message, { keep }));
+/** The ledger knows more than the turn (an accepted decision whose answer was lost): the rows are read again. */
+function createNudge(turn: Turn): () => Promise<void> {
+  let wanted = 0;
+  return async () => {
+    wanted += 1;
+    // Another reading is at work, and sees the count.
+    if (wanted > 1) return;
+    for (let seen = 0; seen < wanted;) {
+      seen = wanted;
+      await advanceCalls(turn, turn.calls);
+    }
+    wanted = 0;
+  };
 }
 
 async function judge(turn: Turn, message: unknown, { keep }: { keep: boolean }): Promise<Verdict> {
-  await condition(() => turn.opened);
+  if (!turn.opened) await turn.whenOpened;
   const size = sizeOf(message);
   if (isOverLimit(turn, size <= TURN_LIMITS.decisionBytes && namesCallOf(turn, message))) {
     return verdict('limit', `a turn judges at most ${TURN_LIMITS.judgedDecisions} decisions; its deadlines still hold`);
@@ -96,11 +108,11 @@ function accept(turn: Turn, { verdict: given, state }: DecisionAnswer): Verdict 
   return given;
 }
 
-function noteWithdrawal(turn: Turn, message: unknown): void {
+async function noteWithdrawal(turn: Turn, message: unknown): Promise<void> {
   const wanted = readWithdrawal(message);
   const named = turn.calls.filter((call) => wanted?.callId === undefined || call.proposed.id === wanted.callId);
   if (wanted === null || named.length === 0) turn.ignored += 1;
-  else for (const call of named) call.withdrawReason ??= wanted.reason;
+  else await withdrawCalls(turn, named, wanted.reason);
 }
 
 function verdict(code: VerdictCode, detail: string): Verdict {

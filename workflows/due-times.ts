@@ -13,14 +13,16 @@ export function createDueTimes(turn: Turn): { readonly arm: () => void } {
   const armed = new Set<number>();
   const arm = (): void => {
     for (const call of turn.calls) {
-      if (call.state.status === 'pending') void wakeAt(call.state.dueAtMs);
+      if (call.state.status === 'pending') wakeAt(call.state.dueAtMs);
     }
   };
-  const wakeAt = async (dueAtMs: number): Promise<void> => {
+  const wakeAt = (dueAtMs: number): void => {
     if (armed.has(dueAtMs)) return;
     armed.add(dueAtMs);
     const restMs = Math.max(dueAtMs - Date.now(), 1);
-    await sleep(restMs, { summary: summaryOf(turn, dueAtMs) });
+    void sleep(restMs, { summary: summaryOf(turn, dueAtMs) }).then(() => advanceDue(dueAtMs));
+  };
+  const advanceDue = async (dueAtMs: number): Promise<void> => {
     // The ledger was not reached, or its clock says too early.
     for (let times = 0; await stillDue(turn, dueAtMs); times += 1) {
       await sleep(pauseMs(times), { summary: 'due time, tried again' });

@@ -15,6 +15,9 @@ export interface TurnCall {
   readonly operationId: string;
   state: CallState;
   withdrawReason: string | null;
+  /** Which send of the tool comes next: more than 1 only after an effect is proven absent. */
+  attempt: number;
+  lookUps: number;
 }
 
 /** All that a turn remembers. Everything that decides is in the ledger; this is the latest answer of it. */
@@ -27,6 +30,11 @@ export interface Turn {
   readonly calls: readonly TurnCall[];
   readonly events: TurnEvent[];
   opened: boolean;
+  /** Settles once every call is on record. */
+  readonly whenOpened: Promise<void>;
+  open: () => void;
+  /** Told of every change of a call. */
+  changed: (call: TurnCall) => void;
   ignored: number;
   judged: number;
   /** Messages to `decide` that name no call of this turn. */
@@ -38,7 +46,9 @@ export interface Turn {
 export function newTurn(workflowId: string, input: unknown): Turn {
   const { calls, ...shape } = shapeOf(input);
   const { turnId, requester } = shape;
-  return {
+  let opened: () => void = () => undefined;
+  const whenOpened = new Promise<void>((resolve) => (opened = resolve));
+  const turn: Turn = {
     workflowId,
     input,
     ...shape,
@@ -47,14 +57,23 @@ export function newTurn(workflowId: string, input: unknown): Turn {
       operationId: operationId({ requesterSubject: requester.subject, turnId, callId: proposed.id }),
       state: { status: 'proposed' },
       withdrawReason: null,
+      attempt: 1,
+      lookUps: 0,
     })),
     events: [],
     opened: false,
+    whenOpened,
+    open: () => {
+      turn.opened = true;
+      opened();
+    },
+    changed: () => undefined,
     ignored: 0,
     judged: 0,
     strays: 0,
     refusal: null,
   };
+  return turn;
 }
 
 /** Takes the ledger's answer for a call, and notes what is new in it. */
@@ -64,6 +83,7 @@ export function take(turn: Turn, call: TurnCall, state: CallState): void {
   call.state = withResultInStateUpTo(state, resultShare(turn.calls.length));
   const ids = { callId: call.proposed.id, operationId: call.operationId };
   for (const body of newsOf(before, state)) turn.events.push({ number: turn.events.length + 1, atMs, ...ids, ...body });
+  turn.changed(call);
 }
 
 type News<T> = T extends unknown ? Omit<T, 'callId' | 'operationId'> : never;
@@ -91,10 +111,6 @@ export function propose(turn: Turn): void {
   for (const { proposed, operationId: id } of turn.calls) {
     turn.events.push({ number: turn.events.length + 1, atMs, type: 'proposed', callId: proposed.id, operationId: id });
   }
-}
-
-export function isPending(call: TurnCall): boolean {
-  return call.state.status === 'pending';
 }
 
 export function pendingRequests(turn: Turn): readonly ApprovalRequest[] {

@@ -1,5 +1,6 @@
 import { storable } from '../core/display';
 import { memberOf } from '../core/member';
+import type { Turn, TurnCall } from './turn-state';
 
 const REASON_LENGTH = 1_000;
 
@@ -22,4 +23,13 @@ export function readWithdrawal(message: unknown): Withdrawal | null {
     callId,
     reason: reason === undefined || reason === '' ? took : `${took}: ${storable(reason, REASON_LENGTH)}`,
   };
+}
+
+/** Takes these calls back, each for the first reason that was given. A promise, for a scope to run it. */
+export function withdrawCalls(turn: Turn, calls: readonly TurnCall[], reason: string): Promise<void> {
+  for (const call of calls) {
+    call.withdrawReason ??= reason;
+    turn.changed(call);
+  }
+  return Promise.resolve();
 }

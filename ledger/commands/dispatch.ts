@@ -18,11 +18,11 @@ import {
   type RequestRow,
 } from '../rows';
 import type { Tx } from '../transaction';
-import { lockGrant, lockLatestRequest, operationOf, usableGrants } from './locate';
+import { grantOf, lockGrant, usableGrants } from './locate';
 import { isActive, type CallRef } from './open-call';
-import { judgeGrant, origin, type Found, type Search } from './judge-grant';
+import { decisionsOfGrant, judgeGrant, origin, type Found, type Search } from './judge-grant';
 import { recordOutcome } from './outcomes';
-import { readCall } from './read-call';
+import { lockCall, readCall, stateOfCall } from './read-call';
 
 export interface Dispatch {
   readonly call: CallRef;
@@ -63,10 +63,10 @@ export type Dispatched =
  */
 export async function dispatch(tx: Tx, request: Dispatch): Promise<Dispatched> {
   const { call } = request;
-  const row = await lockLatestRequest(tx, call.operationId);
-  const operation = await operationOf(tx, call.operationId);
+  const rows = await lockCall(tx, call.operationId);
+  const { request: row, operation } = rows;
   if (operation !== null) return again(tx, request, operation);
-  const known = await readCall(tx, call);
+  const known = await stateOfCall(tx, call, rows);
   if (known !== null && known.status !== 'allowed') return { kind: 'state', state: known };
   if (!(await isActive(tx, request.active.version))) return { kind: 'reevaluate' };
   if (request.ask === null) return insert(tx, request, null);
@@ -87,7 +87,7 @@ async function ownGrant(tx: Tx, request: Dispatch, { row, ask }: { row: RequestR
   const grants = await usableGrants(tx, keyOf(request));
   const grant = grants.find((entry) => entry.operation_id === row.operation_id && entry.revision === row.revision);
   if (grant === undefined) return { cause: 'grantUnusable' };
-  return judgeGrant(request, { ...(await origin(tx, grant)), ask });
+  return judgeGrant(request, { grant, row, decisions: await decisionsOfGrant(tx, grant), ask });
 }
 
 async function coveringWindow(tx: Tx, request: Dispatch, ask: Ask): Promise<Search> {
@@ -122,14 +122,14 @@ function whatChanged(request: Dispatch, row: RequestRow): OpeningCause | null {
 }
 
 /** One use of the grant, if it is still live, unrevoked and within its limits when this transaction commits. */
-async function consume(tx: Tx, request: Dispatch, { grant_id: grantId }: GrantRow): Promise<boolean> {
-  const grant = await lockGrant(tx, grantId);
+async function consume(tx: Tx, request: Dispatch, found: GrantRow): Promise<boolean> {
+  const grant = await lockGrant(tx, found);
   const totals = addToTotals(termsOf(grant).ask.validity, totalsOf(grant), request.amounts);
   if (totals === null) return false;
   const result = await tx.db
     .updateTable('grants')
     .set((eb) => ({ uses: eb('uses', '+', 1), totals: canonicalJson(totals) }))
-    .where('grant_id', '=', grantId)
+    .where('grant_id', '=', grant.grant_id)
     .whereRef('uses', '<', 'max_uses')
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', tx.nowMs)
@@ -230,7 +230,7 @@ async function onRecord(tx: Tx, request: Dispatch): Promise<Dispatched> {
 async function changedSince(tx: Tx, request: Dispatch, operation: OperationRow): Promise<string | null> {
   const { ask } = request;
   if (operation.grant_id === null) return ask === null ? null : 'a rule asks about it now';
-  const grant = await lockGrant(tx, operation.grant_id);
+  const grant = await grantOf(tx, operation.grant_id);
   if (grant.revoked_at !== null) return 'its grant was revoked';
   if (ask === null) return null;
   if (request.bindingDigest !== operation.binding_digest) return 'what was approved has changed';

@@ -32,8 +32,12 @@ export async function origin(tx: Tx, grant: GrantRow) {
     .where('operation_id', '=', grant.operation_id)
     .where('revision', '=', grant.revision)
     .executeTakeFirstOrThrow();
-  const decisions = (await decisionsOf(tx, grant.operation_id)).filter((entry) => entry.revision === grant.revision);
-  return { grant, row, decisions };
+  return { grant, row, decisions: await decisionsOfGrant(tx, grant) };
+}
+
+export async function decisionsOfGrant(tx: Tx, grant: GrantRow): Promise<readonly DecisionRow[]> {
+  const decisions = await decisionsOf(tx, grant.operation_id);
+  return decisions.filter((entry) => entry.revision === grant.revision);
 }
 
 /** Whether a grant permits the call as it is now: same or still covering rules, and decisions that still stand. */

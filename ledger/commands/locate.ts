@@ -37,8 +37,13 @@ export async function lockLatestRequest(tx: Tx, operationId: string): Promise<Re
   return row ?? null;
 }
 
-/** A grant, locked: whoever uses it next sees what this transaction used. */
-export async function lockGrant(tx: Tx, grantId: string): Promise<GrantRow> {
+/** A grant that was just read, locked: whoever uses it next sees what this transaction used. */
+export async function lockGrant(tx: Tx, grant: GrantRow): Promise<GrantRow> {
+  return tx.kind === 'sqlite' ? grant : grantOf(tx, grant.grant_id);
+}
+
+/** A grant, locked. */
+export async function grantOf(tx: Tx, grantId: string): Promise<GrantRow> {
   const grant = tx.db.selectFrom('grants').selectAll().where('grant_id', '=', grantId);
   return (tx.kind === 'postgres' ? grant.forUpdate() : grant).executeTakeFirstOrThrow();
 }

@@ -38,8 +38,9 @@ export async function recordOutcome(
   const before = await operationOf(tx, operationId);
   if (before === null) return null;
   if (!mayFollow(before, ending)) return stateOfOperation(before, lookUpAt(before));
-  const row = { ...before, ...columnsOf(ending), ended_at: tx.nowMs, settled_by: settledBy };
-  await tx.db.updateTable('operations').set(row).where('operation_id', '=', operationId).execute();
+  const outcome = { ...columnsOf(ending), ended_at: tx.nowMs, settled_by: settledBy };
+  const row = { ...before, ...outcome };
+  await tx.db.updateTable('operations').set(outcome).where('operation_id', '=', operationId).execute();
   if (before.state === 'failed') {
     const body = { believed: before.detail, evidence: row.evidence };
     tx.fact({ kind: 'operation.contradicted', operationId, body });

@@ -7,6 +7,7 @@ import {
   stateOfRequest,
   withdrawnFactOf,
   type OperationRow,
+  type RequestRow,
 } from '../rows';
 import type { Tx } from '../transaction';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
@@ -14,16 +15,30 @@ import type { CallRef } from './open-call';
 
 /** What is on record of a call; null where nothing is. The same id with other content is a conflict, whoever asks. */
 export async function readCall(tx: Tx, call: CallRef): Promise<CallState | null> {
+  return stateOfCall(tx, call, await lockCall(tx, call.operationId));
+}
+
+/** The rows of a call; null where there is none. */
+export interface CallRows {
+  readonly request: RequestRow | null;
+  readonly operation: OperationRow | null;
+}
+
+export async function lockCall(tx: Tx, operationId: string): Promise<CallRows> {
   // Locked before the operation is looked for: a dispatch that commits meanwhile is then seen.
-  const request = await lockLatestRequest(tx, call.operationId);
-  const operation = await operationOf(tx, call.operationId);
+  const request = await lockLatestRequest(tx, operationId);
+  return { request, operation: await operationOf(tx, operationId) };
+}
+
+export async function stateOfCall(tx: Tx, call: CallRef, { request, operation }: CallRows): Promise<CallState | null> {
   if (operation !== null) {
     if (operation.content_digest !== call.contentDigest) return conflict(call);
     return stateOfOperation(operation, lookUpAt(operation));
   }
   if (request === null) return endedWithoutRow(tx, call);
   if (request.arguments_digest !== call.contentDigest) return conflict(call);
-  return stateOfRequest(request, await decisionsOf(tx, call.operationId));
+  const decisions = request.state === 'denied' ? await decisionsOf(tx, call.operationId) : [];
+  return stateOfRequest(request, decisions);
 }
 
 /** A call that was refused, or taken back, before anybody was asked left no row but its fact: that is final as well. */

@@ -42,6 +42,8 @@ export interface DecisionAnswer {
   readonly verdict: Verdict;
   /** The call's state now; null where this turn has no such call. */
   readonly state: CallState | null;
+  /** The server of the call, where there is one. */
+  readonly server?: string;
 }
 
 /**
@@ -248,7 +250,8 @@ interface Answering {
 }
 
 async function answer(tx: Tx, { row, decisions, judgement, judged }: Answering): Promise<DecisionAnswer> {
-  const operation = await operationOf(tx, row.operation_id);
+  // What this decision counted for was waiting, so it has not been sent.
+  const operation = judged.effect === 'none' ? await operationOf(tx, row.operation_id) : null;
   const state = operation === null ? stateOfRequest(row, decisions) : stateOfOperation(operation, lookUpAt(operation));
   const counted: readonly CountedDecision[] = decisions.map(countedOf);
   const hidden = judged.code === 'notAReviewer' || judged.code === 'badSignature';
@@ -265,5 +268,5 @@ async function answer(tx: Tx, { row, decisions, judgement, judged }: Answering):
     decidedBy: hidden ? [] : closedBy.map((entry) => entry.reviewer),
     counted: row.state === 'pending' && !hidden ? progressOf({ ...judgement, counted }) : null,
   };
-  return { verdict, state };
+  return { verdict, state, server: row.server };
 }

@@ -91,6 +91,8 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     store,
     permitKey: await generatePermitKey(),
     secretsKey: randomBytes(32),
+    // Tests change tools and look at once.
+    listingAgeMs: 0,
     defaultTrust: options.defaultTrust ?? 'namespace',
     log,
     env: process.env,

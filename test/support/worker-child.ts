@@ -37,6 +37,7 @@ async function main(told: WorkerTold): Promise<void> {
     store,
     permitKey: await generatePermitKey(),
     secretsKey: Buffer.from(told.secretsKey, 'hex'),
+    listingAgeMs: 0,
     defaultTrust: 'namespace',
     log,
     env: process.env,
