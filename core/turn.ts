@@ -14,6 +14,7 @@ export const TURN_LIMITS = {
   /** Of all cards that a turn opens together: they travel in one message, of which Temporal takes 2 MB. */
   cardBytes: 1_310_720,
   resultBytes: 33_554_432,
+  /** Of one human, through whatever agents. */
   openRequestsPerRequester: 10,
   revisions: 3,
   idLength: 200,

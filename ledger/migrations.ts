@@ -2,6 +2,7 @@ import { Migrator, sql, type Kysely, type Migration } from 'kysely';
 import { unreachable } from '../core/unreachable';
 import { LedgerError, reasonOf } from './ledger-error';
 import { createLedger } from './migrations/0001-tables';
+import { indexOpenRequests } from './migrations/0002-open-requests';
 import type { Database } from './schema';
 import type { Store } from './transaction';
 
@@ -11,6 +12,7 @@ const MIGRATION_LOCK_TABLE = 'ledger_migration_lock';
 /** In order of their names; only ever added to. */
 const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kind']) => Promise<void>>> = {
   '0001-tables': createLedger,
+  '0002-open-requests': indexOpenRequests,
 };
 
 interface Target {

@@ -6,16 +6,19 @@ import type { CallRef } from './open-call';
 
 const HOUR_MS = 3_600_000;
 
-/** Why no new request is opened for this requester now: the same call denied again and again, or too many open ones. */
+/**
+ * Why no new request is opened for this requester now: the same call denied again and again, or too many open ones of
+ * the same human, whatever agents ask: their names are the runtime's own.
+ */
 export async function brakeOn(tx: Tx, call: CallRef, bindingDigest: string): Promise<Refusal | null> {
-  await lockRequester(tx, call.requesterKey);
+  await lockSubject(tx, call.requester.subject);
   return (await repeatedDenials(tx, call, bindingDigest)) ?? (await tooManyOpen(tx, call));
 }
 
 /** Two transactions that count at once would each see one request too few. SQLite's are exclusive already. */
-async function lockRequester(tx: Tx, requesterKey: string): Promise<void> {
+async function lockSubject(tx: Tx, subject: string): Promise<void> {
   if (tx.kind === 'postgres')
-    await sql`select pg_advisory_xact_lock(hashtextextended(${requesterKey}, 0))`.execute(tx.db);
+    await sql`select pg_advisory_xact_lock(hashtextextended(${`subject ${subject}`}, 0))`.execute(tx.db);
 }
 
 async function repeatedDenials(tx: Tx, { requesterKey }: CallRef, bindingDigest: string): Promise<Refusal | null> {
@@ -34,12 +37,12 @@ async function repeatedDenials(tx: Tx, { requesterKey }: CallRef, bindingDigest:
   return refusal('DENIALS_REPEATED', { count: 3, waitSeconds: Math.ceil((third + HOUR_MS - tx.nowMs) / 1_000) });
 }
 
-async function tooManyOpen(tx: Tx, { requesterKey, requester }: CallRef): Promise<Refusal | null> {
+async function tooManyOpen(tx: Tx, { requester }: CallRef): Promise<Refusal | null> {
   const limit = TURN_LIMITS.openRequestsPerRequester;
   const { open } = await tx.db
     .selectFrom('requests')
     .select((eb) => eb.fn.countAll<number>().as('open'))
-    .where('requester_key', '=', requesterKey)
+    .where('subject', '=', requester.subject)
     .where('state', '=', 'pending')
     .executeTakeFirstOrThrow();
   if (open < limit) return null;

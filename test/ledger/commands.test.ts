@@ -1,4 +1,5 @@
 import type { CallState } from '../../core/call-state';
+import type { Requester } from '../../core/requester';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
 import type { Opened } from '../../ledger/commands/open-call';
 import {
@@ -331,11 +332,15 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
     expect((await reopen(prepared())).status).toBe('pending');
   });
 
-  test('the eleventh open request of one requester is refused and the ten stay [TIME-09] [TIME2-6]', async () => {
-    for (let index = 0; index < 10; index += 1) await open(prepared({ arguments: { id: index } }));
-    expect(await reopen(prepared({ arguments: { id: 10 } }))).toMatchObject({ end: { code: 'OPEN_REQUESTS_LIMIT' } });
-    const rows = await fresh.store.db.selectFrom('requests').select('state').where('state', '=', 'pending').execute();
-    expect(rows).toHaveLength(10);
+  test('the eleventh open request of one human, through whatever agents, is refused and the ten stay [TIME-09] [TIME2-6]', async () => {
+    const through = (agent: string): Requester => ({ subject: 'someone', agent, chain: ['someone', agent] });
+    for (let index = 0; index < 10; index += 1) await open(prepared({ requester: through(`bot-${index}`) }));
+    expect(await reopen(prepared({ requester: through('bot-10') }))).toMatchObject({
+      end: { code: 'OPEN_REQUESTS_LIMIT' },
+    });
+    expect((await reopen(prepared({ requester: { ...through('bot-0'), subject: 'another' } }))).status).toBe('pending');
+    const rows = await fresh.store.db.selectFrom('requests').select('state').where('subject', '=', 'someone').execute();
+    expect(rows).toEqual(Array(10).fill({ state: 'pending' }));
   });
 
   test('escalation is told once and keeps the deadline; the leads may then decide [TIME-03]', async () => {

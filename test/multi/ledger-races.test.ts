@@ -18,8 +18,8 @@ let requesters = 0;
 const nextRequester = () => `someone-${(requesters += 1)}`;
 
 /** A call of a requester of its own, so that no round meets the requests of another. */
-function callOf({ ask = askOf(), requester = nextRequester() } = {}): PreparedFixture {
-  return prepared({ ask, requester: { subject: requester, agent: 'bot', chain: [] } });
+function callOf({ ask = askOf(), requester = nextRequester(), agent = 'bot' } = {}): PreparedFixture {
+  return prepared({ ask, requester: { subject: requester, agent, chain: [] } });
 }
 
 const callsOf = (count: number) => Array.from({ length: count }, () => callOf());
@@ -201,11 +201,11 @@ describe.each(STORE_KINDS)('processes that race on a ledger on %s', (kind) => {
     expect(codes).toEqual(new Set(['accepted', 'late']));
   });
 
-  test('eight calls of one requester at once: ten stay open, never eleven, 5 rounds [TIME-09] [TIME2-6]', async () => {
+  test('eight calls of one human through eight agents at once: ten stay open, never eleven, 5 rounds [TIME-09] [TIME2-6]', async () => {
     for (let round = 0; round < 5; round += 1) {
       const requester = nextRequester();
       await openAll(Array.from({ length: 6 }, () => callOf({ requester })));
-      const eight = Array.from({ length: 8 }, () => opening(callOf({ requester })));
+      const eight = Array.from({ length: 8 }, (_, at) => opening(callOf({ requester, agent: `bot-${at}` })));
       const states = (await racers.race<Opened[][]>(...eight)).flatMap(statesOf);
       expect(states.filter(({ status }) => status === 'pending')).toHaveLength(4);
       expect(states.filter(({ status }) => status === 'ended')).toMatchObject(

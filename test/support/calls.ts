@@ -27,7 +27,7 @@ export const mail = (id = 'c1', args: JsonObject = {}, more: Partial<Call> = {})
 
 let agents = 0;
 
-/** The human `subject` through an agent of its own, so that what one test leaves open counts against no other. */
+/** The human `subject` through an agent of its own, so that windows and denials of one test are no other's. */
 export function someone(subject = 'u1', chain: readonly string[] = []): Requester {
   agents += 1;
   return { subject, agent: `bot-${agents}`, chain };

@@ -34,6 +34,12 @@ export async function statuses(turn: Turn): Promise<readonly string[]> {
   return calls.map(({ state }) => (state.status === 'ended' ? state.end.outcome : state.status));
 }
 
+/** Takes back what waits for people: what one test leaves open would count against the next one of the same human. */
+export async function withdrawOpen({ store, ledger }: Harness): Promise<void> {
+  const open = await store.db.selectFrom('requests').select('operation_id').where('state', '=', 'pending').execute();
+  await Promise.all(open.map((row) => ledger.withdraw(row.operation_id, 'the test is over')));
+}
+
 /** Decides through the real Temporal CLI. */
 export async function decideByCli(
   how: 'update' | 'signal',

@@ -4,7 +4,7 @@ import { revisionsOf } from '../../ledger/queries';
 import { migrate, read, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
 import { decisionOn, startHarness, type Harness } from '../support/harness';
-import { decideByCli, nudge, outcomes, sendSignal, sendUpdate, statuses } from '../support/messages';
+import { decideByCli, nudge, outcomes, sendSignal, sendUpdate, statuses, withdrawOpen } from '../support/messages';
 
 const people = (more = '') => `  r1: { groups: [dba] }
   r2: { groups: [dba] }
@@ -20,7 +20,10 @@ beforeAll(async () => {
   harness = await startHarness({ policy: { people: people() } });
 }, 30_000);
 afterAll(() => harness.close());
-afterEach(() => harness.applyPolicy());
+afterEach(async () => {
+  await withdrawOpen(harness);
+  await harness.applyPolicy();
+});
 
 const begin = async (call = migrate(), requester = someone('u2')) => {
   const turn = await harness.start([call], { requester });

@@ -3,7 +3,7 @@ import { temporal } from '@temporalio/proto';
 import { read, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
 import { decisionOn, startHarness, type Harness } from '../support/harness';
-import { outcomes, sendSignal, sendUpdate, statuses } from '../support/messages';
+import { outcomes, sendSignal, sendUpdate, statuses, withdrawOpen } from '../support/messages';
 
 const { UpdateWorkflowExecutionLifecycleStage: Stage } = temporal.api.enums.v1;
 
@@ -28,6 +28,7 @@ beforeAll(async () => {
   harness = await startHarness();
 }, 30_000);
 afterAll(() => harness.close());
+afterEach(() => withdrawOpen(harness));
 
 let id = 0;
 const begin = async () => {

@@ -2,7 +2,7 @@ import { read, migrate, remove, someone } from '../support/calls';
 import { testClock, MINUTE_MS } from '../support/clock';
 import { eventually } from '../support/eventually';
 import { decisionOn, startHarness, type Harness } from '../support/harness';
-import { outcomes, sendUpdate, statuses } from '../support/messages';
+import { outcomes, sendUpdate, statuses, withdrawOpen } from '../support/messages';
 
 describe('several calls in one turn', () => {
   const clock = testClock();
@@ -11,6 +11,7 @@ describe('several calls in one turn', () => {
     harness = await startHarness({ clock: clock.nowMs });
   }, 30_000);
   afterAll(() => harness.close());
+  afterEach(() => withdrawOpen(harness));
 
   const begin = async (...calls: Parameters<Harness['start']>[0][number][]) =>
     harness.start(calls, { requester: someone() });
