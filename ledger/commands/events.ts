@@ -4,7 +4,7 @@ import type { ApprovalRequest } from '../../core/request';
 import type { OutboxEvent } from '../transaction';
 
 type RequestEventName =
-  'opened' | 'escalated' | 'reminded' | 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused';
+  'opened' | 'escalated' | 'reminded' | 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused' | 'superseded';
 
 /** `dev.holdpoint.request.*`: the request whole when it opens, escalates or reminds; its id, revision and end otherwise. */
 export function requestEvent(name: RequestEventName, request: ApprovalRequest, more: JsonObject = {}): OutboxEvent {

@@ -13,6 +13,7 @@ import { TURN_LIMITS } from '../../core/turn';
 import { cardOf, termsOf, waitingState, type RequestRow } from '../rows';
 import type { Tx } from '../transaction';
 import { brakeOn } from './brakes';
+import { closeRequest } from './close-request';
 import { requestEvent } from './events';
 import { lockLatestRequest, usableGrants } from './locate';
 import { readCall } from './read-call';
@@ -80,7 +81,7 @@ export async function isActive(tx: Tx, version: number): Promise<boolean> {
 
 async function refused(tx: Tx, { call, cause }: Opening, why: Refusal): Promise<Opened> {
   const row = await lockLatestRequest(tx, call.operationId);
-  if (row !== null) await close(tx, row, { state: 'refused', reason: `${why.code}: ${why.detail}` });
+  if (row !== null) await closeRequest(tx, row, { state: 'refused', reason: `${why.code}: ${why.detail}` });
   tx.fact({ kind: 'call.refused', operationId: call.operationId, body: { ...proposalBody(call), ...why, cause } });
   return ended(why);
 }
@@ -162,7 +163,12 @@ function noReviewers(draft: RequestDraft): Refusal {
 }
 
 async function supersede(tx: Tx, row: RequestRow, cause: OpeningCause): Promise<void> {
-  await close(tx, row, { state: 'superseded', reason: cause });
+  await tx.db
+    .updateTable('requests')
+    .set({ state: 'superseded', closed_at: tx.nowMs, closed_reason: cause })
+    .where('operation_id', '=', row.operation_id)
+    .where('revision', '=', row.revision)
+    .execute();
   await tx.db
     .updateTable('grants')
     .set({ revoked_at: tx.nowMs, revoked_by: 'holdpoint', revoked_reason: cause })
@@ -175,15 +181,7 @@ async function supersede(tx: Tx, row: RequestRow, cause: OpeningCause): Promise<
     operationId: row.operation_id,
     body: { revision: row.revision, cause, digest: row.binding_digest },
   });
-}
-
-async function close(tx: Tx, row: RequestRow, end: { state: 'refused' | 'superseded'; reason: string }): Promise<void> {
-  await tx.db
-    .updateTable('requests')
-    .set({ state: end.state, closed_at: tx.nowMs, closed_reason: end.reason })
-    .where('operation_id', '=', row.operation_id)
-    .where('revision', '=', row.revision)
-    .execute();
+  tx.emit(requestEvent('superseded', cardOf(row), { reason: cause }));
 }
 
 async function insertRequest(

@@ -45,6 +45,10 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
   };
   const kinds = async () =>
     (await fresh.store.db.selectFrom('audit').select('kind').orderBy('seq').execute()).map((row) => row.kind);
+  const eventTypes = async () =>
+    (await fresh.store.db.selectFrom('outbox').select('type').orderBy('position').execute()).map((row) =>
+      row.type.replace('dev.holdpoint.request.', ''),
+    );
   const grantId = async () =>
     (await fresh.store.db.selectFrom('grants').select('grant_id').executeTakeFirstOrThrow()).grant_id;
 
@@ -270,6 +274,7 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
       { revision: 2, state: 'pending' },
     ]);
     expect(await fresh.store.db.selectFrom('decisions').select('revision').execute()).toEqual([{ revision: 1 }]);
+    expect(await eventTypes()).toEqual(['opened', 'allowed', 'superseded', 'opened']);
   });
 
   test('a call that keeps changing is refused as UNSTABLE instead of a fourth revision [SWAP-13]', async () => {
@@ -283,6 +288,8 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
         await ledger.recordDecision(decisionFor(opened.request, 'allow'), call.ref.workflowId);
     }
     expect(seen).toEqual(['pending', 'pending', 'pending', 'UNSTABLE']);
+    expect((await eventTypes()).slice(-2)).toEqual(['allowed', 'refused']);
+    expect((await kinds()).slice(-2)).toEqual(['request.refused', 'call.refused']);
   });
 
   test('an allow for a superseded revision is stale, and the open one stays [BIND-07]', async () => {
