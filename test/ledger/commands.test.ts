@@ -1,5 +1,7 @@
 import type { CallState } from '../../core/call-state';
 import type { Requester } from '../../core/requester';
+import { refusal } from '../../core/errors';
+import { listGrants } from '../../ledger/grant-queries';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
 import type { Opened } from '../../ledger/commands/open-call';
 import {
@@ -275,6 +277,31 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
     ]);
     expect(await fresh.store.db.selectFrom('decisions').select('revision').execute()).toEqual([{ revision: 1 }]);
     expect(await eventTypes()).toEqual(['opened', 'allowed', 'superseded', 'opened']);
+  });
+
+  test.each([
+    ['withdrawn', (call: PreparedFixture) => ledger.withdraw(call.ref.operationId, 'over')],
+    [
+      'refused right before its effect',
+      (call: PreparedFixture) =>
+        ledger.openCalls([
+          { ...call.opening(active, 'ruleChanged'), plan: { kind: 'refused', refusal: refusal('NO_POLICY') } },
+        ]),
+    ],
+  ])('the grant of an allowed call that is %s ends with it; a window stays', async (_name, end) => {
+    const call = prepared();
+    await allow(call);
+    const first = prepared({
+      arguments: { id: 2 },
+      ask: askOf({ validity: { kind: 'window', uses: 3, durationMs: 60 * MINUTE, total: {} } }),
+    });
+    await allow(first);
+    await end(call);
+    await end(first);
+    const live = await listGrants(fresh.store.db, nowMs);
+    expect(live.map((grant) => grant.operationId)).toEqual([first.ref.operationId]);
+    const ended = (await listGrants(fresh.store.db, null)).find((grant) => grant.once);
+    expect(ended).toMatchObject({ revokedAtMs: nowMs, revokedBy: 'holdpoint', revokedReason: expect.any(String) });
   });
 
   test('a call that keeps changing is refused as UNSTABLE instead of a fourth revision [SWAP-13]', async () => {
