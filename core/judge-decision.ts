@@ -27,6 +27,8 @@ export interface Judgement {
   readonly policy: Policy;
   readonly trust: 'signatures' | 'namespace';
   readonly counted: readonly CountedDecision[];
+  /** Where a window that other decisions allowed has answered the request. */
+  readonly coveredBy?: { readonly grantId: string; readonly deciders: readonly string[] };
 }
 
 export interface Judged {
@@ -80,10 +82,10 @@ function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number):
   const closing =
     life.status === 'denied' ? 'deny' : life.status === 'withdrawn' || life.status === 'refused' ? null : 'allow';
   if (closing === decision.answer)
-    return none('alreadyDecided', `${namesOf(counted, closing)} gave the same answer before`);
+    return none('alreadyDecided', `${namesOf(judgement, closing)} gave the same answer before`);
   return none(
     'conflict',
-    `the request is ${life.status}${closing === null ? '' : ` by ${namesOf(counted, closing)}`}; that stands`,
+    `the request is ${life.status}${closing === null ? '' : ` by ${namesOf(judgement, closing)}`}; that stands`,
   );
 }
 
@@ -204,7 +206,8 @@ export function describeStep(step: Step): string {
   return `${quorum} of ${[...groups, ...people].join(', ')}`;
 }
 
-function namesOf(counted: readonly CountedDecision[], answer: 'allow' | 'deny'): string {
+function namesOf({ counted, coveredBy }: Judgement, answer: 'allow' | 'deny'): string {
+  if (coveredBy !== undefined) return `${coveredBy.deciders.join(', ')} (by grant ${coveredBy.grantId})`;
   return counted
     .filter((decision) => decision.answer === answer)
     .map((decision) => decision.reviewer)

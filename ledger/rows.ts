@@ -61,6 +61,18 @@ export function lifeOf(row: RequestRow): CallLife {
   };
 }
 
+const COVERED = 'covered by grant ';
+
+/** Why a request is closed that the window of another one answers. */
+export function coveredReason(grantId: string): string {
+  return `${COVERED}${grantId}`;
+}
+
+/** The grant of another request that answered this one; null where its own decisions did, or nothing has yet. */
+export function coveringGrantId({ state, closed_reason: reason }: RequestRow): string | null {
+  return state === 'allowed' && reason?.startsWith(COVERED) === true ? reason.slice(COVERED.length) : null;
+}
+
 /** The state of a call that waits for people, as its turn gets it. */
 export function waitingState(card: ApprovalRequest, at: { level: number; dueAtMs: number }): CallState {
   return { status: 'pending', request: requesterCopy(card), level: at.level, dueAtMs: at.dueAtMs };

@@ -10,6 +10,7 @@ import type { CallState } from '../../core/call-state';
 import {
   approvalOf,
   cardOf,
+  coveringGrantId,
   termsOf,
   totalsOf,
   type GrantRow,
@@ -83,7 +84,7 @@ export async function dispatch(tx: Tx, request: Dispatch): Promise<Dispatched> {
 async function ownGrant(tx: Tx, request: Dispatch, { row, ask }: { row: RequestRow; ask: Ask }): Promise<Search> {
   const changed = whatChanged(request, row);
   if (changed !== null) return { cause: changed };
-  if (row.closed_reason?.startsWith('covered by grant') === true) return coveringWindow(tx, request, ask);
+  if (coveringGrantId(row) !== null) return coveringWindow(tx, request, ask);
   const grants = await usableGrants(tx, keyOf(request));
   const grant = grants.find((entry) => entry.operation_id === row.operation_id && entry.revision === row.revision);
   if (grant === undefined) return { cause: 'grantUnusable' };

@@ -16,10 +16,13 @@ import type { Policy } from '../../core/policy';
 import {
   cardOf,
   countedOf,
+  coveredReason,
+  coveringGrantId,
   lifeOf,
   messageOf,
   stateOfOperation,
   stateOfRequest,
+  termsOf,
   type DecisionRow,
   type RequestRow,
 } from '../rows';
@@ -64,12 +67,20 @@ export async function recordDecision(tx: Tx, received: DecisionToRecord): Promis
     policy: received.policy,
     trust: received.trust,
     counted: decisions.map(countedOf),
+    ...(await coveredBy(tx, row)),
   };
   const judged = judgeDecision(judgement, decision, { signature: received.signature, nowMs: tx.nowMs });
   const kept = judged.effect === 'none' ? decisions : [...decisions, await insertDecision(tx, received)];
   const closed = await applyEffect(tx, { row, decisions: kept, judgement, judged });
   note(tx, { received, judged, row });
   return answer(tx, { row: closed, decisions: kept, judgement, judged });
+}
+
+async function coveredBy(tx: Tx, row: RequestRow): Promise<Pick<Judgement, 'coveredBy'>> {
+  const grantId = coveringGrantId(row);
+  if (grantId === null) return {};
+  const grant = await tx.db.selectFrom('grants').selectAll().where('grant_id', '=', grantId).executeTakeFirstOrThrow();
+  return { coveredBy: { grantId, deciders: termsOf(grant).deciders } };
 }
 
 async function insertDecision(tx: Tx, { decision, signature }: DecisionToRecord): Promise<DecisionRow> {
@@ -191,7 +202,7 @@ async function coverSiblings(tx: Tx, row: RequestRow, grant: { grantId: string; 
     const open =
       sibling?.state === 'pending' && sibling.deadline_at > tx.nowMs && sibling.binding_digest === row.binding_digest;
     if (!open || canonicalJson(jsonOf(cardOf(sibling).ask)) !== canonicalJson(jsonOf(asked))) continue;
-    await closeRequest(tx, sibling, { state: 'allowed', reason: `covered by grant ${grant.grantId}` });
+    await closeRequest(tx, sibling, { state: 'allowed', reason: coveredReason(grant.grantId) });
   }
 }
 
@@ -265,7 +276,7 @@ async function answer(tx: Tx, { row, decisions, judgement, judged }: Answering):
     revision: row.revision,
     // The same decision again gets the same answer, however far its call has come meanwhile.
     state: hidden ? null : judged.code === 'accepted' ? row.state : (operation?.state ?? row.state),
-    decidedBy: hidden ? [] : closedBy.map((entry) => entry.reviewer),
+    decidedBy: hidden ? [] : (judgement.coveredBy?.deciders ?? closedBy.map((entry) => entry.reviewer)),
     counted: row.state === 'pending' && !hidden ? progressOf({ ...judgement, counted }) : null,
   };
   return { verdict, state, server: row.server };

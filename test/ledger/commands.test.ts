@@ -89,6 +89,26 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
     expect((await ledger.dispatch(calls[1].dispatching(active))).kind).toBe('state');
   });
 
+  test('a decision on a call that a window answered names who allowed the window, and its grant', async () => {
+    const ask = askOf({ validity: { kind: 'window', uses: null, durationMs: 15 * MINUTE, total: {} } });
+    const sibling = prepared({ ask });
+    const request = await open(sibling);
+    await allow(prepared({ ask }));
+    const names = `r1 (by grant ${await grantId()})`;
+    const late = async (answer: 'allow' | 'deny') =>
+      (await ledger.recordDecision(decisionFor(request, answer, { reviewer: 'r2' }), sibling.ref.workflowId)).verdict;
+    expect(await late('allow')).toMatchObject({
+      code: 'alreadyDecided',
+      detail: `${names} gave the same answer before`,
+      decidedBy: ['r1'],
+    });
+    expect(await late('deny')).toMatchObject({
+      code: 'conflict',
+      detail: `the request is allowed by ${names}; that stands`,
+      decidedBy: ['r1'],
+    });
+  });
+
   test('a window covers to its last millisecond, and at its end asks [BIND-08] [DUR-09]', async () => {
     const ask = askOf({ validity: { kind: 'window', uses: null, durationMs: 15 * MINUTE, total: {} } });
     await allow(prepared({ ask }));
