@@ -116,6 +116,27 @@ describe('what came back of a call', () => {
     );
   });
 
+  it('lists anew, or answers with a listing that was begun late enough; a failed one answers nobody later', async () => {
+    const server = servers.get(httpServerEntry(upstream.url));
+    const names = async (sinceMs?: number): Promise<readonly string[]> => {
+      const listing = await server.listTools(sinceMs);
+      return listing.ok ? [...listing.tools.keys()] : [listing.detail];
+    };
+    const beforeMs = performance.now();
+    const first = await names();
+    const betweenMs = performance.now();
+    upstream.changeTool('delete_rows', null);
+    expect(await names(beforeMs)).toEqual(first);
+    expect(await names(betweenMs)).not.toContain('delete_rows');
+    upstream.changeTool('send_mail', null);
+    expect(await names()).not.toContain('send_mail');
+    await upstream.stop();
+    const failedMs = performance.now();
+    expect((await server.listTools()).ok).toBe(false);
+    await upstream.start();
+    expect(await names(failedMs)).toContain('read_rows');
+  });
+
   it('is notSent where the connection is refused, also with a warm session [EXEC-11]', async () => {
     await call('read_rows');
     await upstream.stop();

@@ -47,6 +47,8 @@ export interface HarnessOptions {
   readonly payloadKey?: string;
   /** The ledger's clock, epoch milliseconds; the machine's by default. Only for a ledger in a file. */
   readonly clock?: () => number;
+  /** How old a listing of tools may be when a request is opened; none by default: tests change tools and look at once. */
+  readonly listingAgeMs?: number;
 }
 
 /** One real worker, one real ledger, one real tool server, against the shared Temporal server. */
@@ -91,8 +93,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
     store,
     permitKey: await generatePermitKey(),
     secretsKey: randomBytes(32),
-    // Tests change tools and look at once.
-    listingAgeMs: 0,
+    listingAgeMs: options.listingAgeMs ?? 0,
     defaultTrust: options.defaultTrust ?? 'namespace',
     log,
     env: process.env,

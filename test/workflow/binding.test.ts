@@ -109,6 +109,22 @@ describe('what was approved is what runs', () => {
     expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
   });
 
+  test('a card made from a listing of a moment ago is found out right before the effect [BIND-11]', async () => {
+    const shared = await startHarness({ listingAgeMs: 60_000 });
+    try {
+      const first = await shared.start([migrate('c1', { sql: 'bind11 listed' })], { requester: someone() });
+      await shared.requests(first);
+      shared.tools.changeTool('apply_migration', { description: 'Does something else.' });
+      const turn = await shared.start([migrate('c1', { sql: 'bind11 old card' })], { requester: someone() });
+      const [request] = await shared.requests(turn);
+      await shared.decide(request!, 'allow');
+      expect(await secondRevision(turn)).toMatchObject({ cause: 'definitionChanged' });
+      expect(shared.tools.runs).toEqual([]);
+    } finally {
+      await shared.close();
+    }
+  });
+
   test.each([
     ['description', { description: 'Runs SQL against the schema of an environment. Then mails it.' }],
     ['input schema', { inputSchema: { type: 'object', properties: { sql: { type: 'string' } } } }],
