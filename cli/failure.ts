@@ -26,6 +26,8 @@ export class CliFailure extends Error {
 const EXITS: Partial<Record<ErrorCode, ExitName>> = {
   TEMPORAL_UNREACHABLE: 'unreachable',
   TURN_NO_ANSWER: 'unreachable',
+  TEMPORAL_REFUSED: 'unreachable',
+  TURN_NOT_FOUND: 'notFound',
   RESULT_GONE: 'notFound',
 };
 

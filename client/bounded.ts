@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { decoded } from './decoded';
+import { isNoAnswer } from './temporal-error';
 
 /** The limit of every update and query: without one a call to a turn that no worker holds waits for ever. */
 const CALL_LIMIT_MS = 5_000;
@@ -21,15 +22,4 @@ export async function bounded<T>(
     if (isNoAnswer(error)) return { kind: 'noAnswer', cause: error };
     throw error;
   }
-}
-
-/** gRPC status codes CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE. */
-const NO_ANSWER: readonly number[] = [1, 4, 8, 14];
-
-function isNoAnswer(error: unknown): boolean {
-  for (let at: unknown = error; at instanceof Error; at = at.cause) {
-    if (at.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
-    if ('code' in at && typeof at.code === 'number' && NO_ANSWER.includes(at.code)) return true;
-  }
-  return false;
 }

@@ -6,6 +6,7 @@ import { decide } from './decide';
 import { holdpointError } from './errors';
 import { dataConverterFor } from './payload-codec';
 import { startTurn, type TurnStart } from './start-turn';
+import { typed } from './temporal-error';
 import { Turn } from './turn';
 
 /** Everything has a default: the Temporal profile of the environment (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`, …). */
@@ -18,6 +19,7 @@ export interface ConnectOptions {
   readonly client?: Client;
 }
 
+/** Whatever Temporal's own client throws comes out of these methods, and of a turn's, as a HoldpointError. */
 export interface Holdpoint {
   readonly client: Client;
   /** Starts a turn or attaches to the same one; throws a HoldpointError before anybody is asked where it is invalid. */
@@ -36,11 +38,11 @@ export async function connect(options: ConnectOptions = {}): Promise<Holdpoint> 
   return {
     client,
     startTurn: async (start) => {
-      await startTurn(client, start, taskQueue);
+      await typed(start.id, () => startTurn(client, start, taskQueue));
       return new Turn(client, { turnId: start.id, subject: start.requester.subject, taskQueue });
     },
     attach: ({ id, subject }) => new Turn(client, { turnId: id, subject, taskQueue }),
-    decide: (workflowId, decision) => decide(client, { workflowId, taskQueue }, decision),
+    decide: (workflowId, decision) => typed(workflowId, () => decide(client, { workflowId, taskQueue }, decision)),
     close: async () => {
       if (options.client === undefined) await client.connection.close();
     },

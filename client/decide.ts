@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { WorkflowNotFoundError, WorkflowUpdateFailedError, type Client } from '@temporalio/client';
 import type { Decision, Verdict } from '../core/decision';
 import { TURN_LIMITS } from '../core/turn';
 import { decideSignal, decideUpdate, LATE_DECISION } from '../workflows/messages';
@@ -27,7 +27,9 @@ export async function decide(client: Client, target: DecisionTarget, decision: D
       (await bySignal(client, target, decision));
     return answer.code === 'limit' ? await besideTheTurn(client, target, decision) : answer;
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return await besideTheTurn(client, target, decision);
+    // The second: the turn was ended from outside while it judged.
+    const ended = error instanceof WorkflowNotFoundError || error instanceof WorkflowUpdateFailedError;
+    if (ended) return await besideTheTurn(client, target, decision);
     throw error;
   }
 }

@@ -19,6 +19,7 @@ import { bounded } from './bounded';
 import { decoded } from './decoded';
 import { holdpointError, HoldpointError } from './errors';
 import { readStoredRequest, readStoredResult } from './stored-result';
+import { temporalError, typed } from './temporal-error';
 
 /** One result for each call, in call order. */
 export interface TurnCallResult {
@@ -66,7 +67,11 @@ export class Turn {
   }
 
   /** Where the turn stands now. Throws TURN_NO_ANSWER where no worker answers in 5 s. */
-  async snapshot(): Promise<TurnSnapshot> {
+  snapshot(): Promise<TurnSnapshot> {
+    return typed(this.id, () => this.askSnapshot());
+  }
+
+  private async askSnapshot(): Promise<TurnSnapshot> {
     const answer = await bounded(this.client, () => this.handle.query(snapshotQuery));
     if (answer.kind === 'answer') {
       const { requiredActions, earlierRequests } = answer.value;
@@ -83,6 +88,8 @@ export class Turn {
     const listening = new AbortController();
     try {
       yield* this.eventsUntilEnd(listening.signal);
+    } catch (error) {
+      throw temporalError(error, this.id);
     } finally {
       listening.abort();
     }
@@ -115,14 +122,21 @@ export class Turn {
 
   /** Waits for the turn's end: one result for each call, in call order. Throws where the whole turn was refused. */
   async results(): Promise<readonly TurnCallResult[]> {
-    const { results, refusal } = await this.end();
-    if (refusal !== null) throw new HoldpointError(refusal.code, refusal.detail);
-    return Promise.all(results.map((result) => this.show(result)));
+    return typed(this.id, async () => {
+      const { results, refusal } = await this.end();
+      if (refusal !== null) throw new HoldpointError(refusal.code, refusal.detail);
+      return Promise.all(results.map((result) => this.show(result)));
+    });
   }
 
-  /** Takes back what was not sent: one call, or all of them. What was sent goes on to its outcome. */
+  /**
+   * Takes back what was not sent: one call, or all of them. What was sent goes on to its outcome. Throws
+   * TEMPORAL_UNREACHABLE where no server took it in 5 s: sending it again is safe.
+   */
   async withdraw(request: { readonly callId?: string; readonly reason?: string } = {}): Promise<void> {
-    await this.handle.signal(withdrawSignal, request);
+    const sent = await typed(this.id, () => bounded(this.client, () => this.handle.signal(withdrawSignal, request)));
+    if (sent.kind === 'answer') return;
+    throw holdpointError('TEMPORAL_UNREACHABLE', { detail: 'no answer in 5 s' }, sent.cause);
   }
 
   private async eventsSoFar(): Promise<readonly PackedEvent[]> {

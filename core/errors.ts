@@ -154,6 +154,11 @@ export const ERRORS = {
       'No usable Temporal CLI was found. Tried:\n{tried}\nInstall it (https://docs.temporal.io/cli), or set TEMPORAL_CLI_PATH to it.',
     retryable: false,
   },
+  TEMPORAL_REFUSED: {
+    message:
+      'The Temporal server refused the request: {detail}. Nothing was recorded; correct the settings of the connection.',
+    retryable: false,
+  },
   TEMPORAL_SERVER_FAILED: {
     message: 'The Temporal server did not start: {detail}',
     retryable: true,
@@ -182,6 +187,11 @@ export const ERRORS = {
   },
   TURN_INVALID: {
     message: 'The turn cannot be started: {detail}.',
+    retryable: false,
+  },
+  TURN_NOT_FOUND: {
+    message:
+      'Temporal has no such turn under way: {turn}. Check its id and the subject of its requester; a turn that has ended takes nothing back.',
     retryable: false,
   },
   TURN_NO_ANSWER: {
