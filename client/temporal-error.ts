@@ -3,8 +3,11 @@ import { WorkflowFailedError, WorkflowNotFoundError, WorkflowUpdateFailedError }
 import { NamespaceNotFoundError } from '@temporalio/common';
 import { HoldpointError, holdpointError } from './errors';
 
-/** gRPC status codes CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, UNAVAILABLE. */
-const NO_ANSWER: readonly number[] = [1, 4, 8, 14];
+/**
+ * gRPC status codes CANCELLED, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED, FAILED_PRECONDITION (the turn's worker fails at it,
+ * and another may go on), UNAVAILABLE.
+ */
+const NO_ANSWER: readonly number[] = [1, 4, 8, 9, 14];
 
 /** Whether a call to Temporal failed for want of an answer. */
 export function isNoAnswer(error: unknown): boolean {

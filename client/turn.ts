@@ -81,8 +81,8 @@ export class Turn {
   }
 
   /**
-   * What happens in the turn, numbered, from the first event; ends with the turn. A consumer that stops reading loses
-   * nothing: the next call starts from the first event again.
+   * What happens in the turn, numbered, from the first event; ends with the turn. A worker that is away is waited for. A
+   * consumer that stops reading loses nothing: the next call starts from the first event again.
    */
   async *events(): AsyncGenerator<TurnEvent, void, void> {
     const listening = new AbortController();
@@ -140,8 +140,9 @@ export class Turn {
   }
 
   private async eventsSoFar(): Promise<readonly PackedEvent[]> {
-    const answer = await bounded(this.client, () => this.handle.query(snapshotQuery)).catch(() => null);
-    if (answer?.kind !== 'answer') return [];
+    const answer = await bounded(this.client, () => this.handle.query(snapshotQuery));
+    // The worker is away for now; the turn's end tells as well.
+    if (answer.kind !== 'answer') return [];
     this.finder([...answer.value.requiredActions, ...answer.value.earlierRequests]);
     return answer.value.events;
   }

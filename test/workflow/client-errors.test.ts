@@ -49,6 +49,25 @@ test('a turn that is ended from outside while it is opened: TURN_ENDED_EARLY', a
   harness.tools.release('schema_version');
 });
 
+test('a turn that its worker cannot go on with is waited for: TURN_NO_ANSWER, and its events begin later', async () => {
+  const [id, requester] = [randomUUID(), someone()];
+  const turn = harness.holdpoint.attach({ id, subject: requester.subject });
+  const handle = await harness.holdpoint.client.workflow.start('agentTurn', {
+    workflowId: turn.workflowId,
+    taskQueue: harness.taskQueue,
+    args: [{ v: 2, turnId: id, requester, calls: [remove()] }],
+  });
+  const listening = turn.events().next();
+  listening.catch(() => undefined);
+  // From the third try on the server answers queries by an error of its own.
+  await eventually(async () => {
+    expect((await handle.describe()).raw.pendingWorkflowTask?.attempt).toBeGreaterThan(2);
+  }, 40_000);
+  await expect(turn.snapshot()).rejects.toMatchObject({ code: 'TURN_NO_ANSWER' });
+  await handle.terminate('a test');
+  await expect(listening).rejects.toMatchObject({ code: 'TURN_ENDED_EARLY' });
+});
+
 describe('a namespace that is not there', () => {
   let nowhere: Holdpoint;
   beforeAll(async () => {

@@ -180,6 +180,7 @@ describe('encrypted payloads', () => {
     const stranger = await connected();
     const seen = stranger.attach({ id: turn.id, subject: requester.subject });
     await expect(seen.snapshot()).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
+    await expect(seen.events().next()).rejects.toMatchObject({ code: 'PAYLOAD_UNREADABLE' });
     await stranger.close();
   });
 });
