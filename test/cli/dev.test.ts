@@ -109,7 +109,9 @@ describe('holdpoint dev', () => {
 
       // The agent program of the README, which knows no more than where Temporal is.
       const agent = startAgent(temporal.address);
-      const { shortId } = await onlyRequest();
+      const { shortId, turnId } = await onlyRequest();
+      // Killed while the read ran, its outcome would be unknown.
+      await eventually(async () => expect((await here('turn', 'show', turnId)).stdout).toMatch(/executed/), READY_MS);
       const [worker] = processesWith('cli/main.js worker').filter((line) => ownedBy(line, dev.pid));
       process.kill(Number.parseInt(worker ?? '', 10), 'SIGKILL');
       await eventually(() => expect(dev.output.stderr).toContain('The worker has ended and is started again'));
