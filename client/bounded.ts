@@ -5,6 +5,9 @@ import { isNoAnswer } from './temporal-error';
 /** The limit of every update and query: without one a call to a turn that no worker holds waits for ever. */
 const CALL_LIMIT_MS = 5_000;
 
+/** For the server's own word that the time is over. */
+const OVERDUE_MS = 100;
+
 export type Bounded<T> =
   | { readonly kind: 'answer'; readonly value: T }
   /** No answer in time. What was sent may still be applied later: this means unknown, never "not applied". */
@@ -16,6 +19,15 @@ export async function bounded<T>(
   call: () => Promise<T>,
   limitMs: number = CALL_LIMIT_MS,
 ): Promise<Bounded<T>> {
+  let timer: NodeJS.Timeout | undefined;
+  // Temporal's client ends a pause before its next try, where the server is away, whatever the deadline.
+  const late = new Promise<Bounded<T>>((resolve) => {
+    timer = setTimeout(resolve, limitMs + OVERDUE_MS, { kind: 'noAnswer', cause: new Error(`${limitMs} ms are over`) });
+  });
+  return Promise.race([asked(client, call, limitMs), late]).finally(() => clearTimeout(timer));
+}
+
+async function asked<T>(client: Client, call: () => Promise<T>, limitMs: number): Promise<Bounded<T>> {
   try {
     return { kind: 'answer', value: decoded(await client.withDeadline(Date.now() + limitMs, call)) };
   } catch (error) {

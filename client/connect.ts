@@ -26,8 +26,11 @@ export interface Holdpoint {
   startTurn(start: TurnStart): Promise<Turn>;
   /** A turn known by id, after a crash of the runtime. */
   attach(turn: { readonly id: string; readonly subject: string }): Turn;
-  /** Sends a reviewer's decision to the turn of its request. */
-  decide(workflowId: string, decision: Decision): Promise<Verdict>;
+  /**
+   * Sends a reviewer's decision to the turn of its request, and answers its verdict within `limitMs` (5,000 by default):
+   * `notRecorded` where there is none by then. The same decision sent again counts once.
+   */
+  decide(workflowId: string, decision: Decision, options?: { readonly limitMs?: number }): Promise<Verdict>;
   close(): Promise<void>;
 }
 
@@ -42,7 +45,8 @@ export async function connect(options: ConnectOptions = {}): Promise<Holdpoint> 
       return new Turn(client, { turnId: start.id, subject: start.requester.subject, taskQueue });
     },
     attach: ({ id, subject }) => new Turn(client, { turnId: id, subject, taskQueue }),
-    decide: (workflowId, decision) => typed(workflowId, () => decide(client, { workflowId, taskQueue }, decision)),
+    decide: (workflowId, decision, { limitMs } = {}) =>
+      typed(workflowId, () => decide(client, { workflowId, taskQueue, limitMs }, decision)),
     close: async () => {
       if (options.client === undefined) await client.connection.close();
     },

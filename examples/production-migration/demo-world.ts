@@ -85,6 +85,8 @@ export async function setFault({ dataDir }: World, fault: Fault): Promise<void> 
   await writeFile(faultPath(dataDir), fault);
 }
 
+const PATIENCE_MS = 40_000;
+
 /** A decision by the reviewer of the stack, signed with the reviewer's own key. */
 export async function decide(
   { stack, holdpoint }: World,
@@ -93,10 +95,10 @@ export async function decide(
 ): Promise<Verdict> {
   const { name, keyFile } = stack.dev.reviewer;
   const decision = decisionOn(request, { reviewer: name, channel: 'cli', ...given });
-  return holdpoint.decide(request.workflowId, signDecision(decision, await readFile(keyFile, 'utf8')));
+  return holdpoint.decide(request.workflowId, signDecision(decision, await readFile(keyFile, 'utf8')), {
+    limitMs: PATIENCE_MS,
+  });
 }
-
-const PATIENCE_MS = 40_000;
 
 /** What `read` gives as soon as it gives something. */
 export async function eventually<T>(what: string, read: () => Promise<T | null | undefined>): Promise<T> {

@@ -138,7 +138,9 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
         if (requiredActions.length < count) throw new Error(`${requiredActions.length} of ${count} requests are open`);
         return requiredActions;
       }),
-    decide: (request, answer, more) => holdpoint.decide(request.workflowId, decisionOn(request, answer, more)),
+    // Longer than by default: a busy machine or a worker that was just killed must not decide a test.
+    decide: (request, answer, more) =>
+      holdpoint.decide(request.workflowId, decisionOn(request, answer, more), { limitMs: 15_000 }),
     facts: async (operationId) => {
       const rows = await store.db.selectFrom('audit').select(['kind', 'body', 'operation_id']).orderBy('seq').execute();
       const wanted = operationId === undefined ? rows : rows.filter((row) => row.operation_id === operationId);

@@ -98,16 +98,28 @@ describe('a namespace that is not there', () => {
   });
 });
 
-test('a Temporal that went away: each call ends with a typed error', async () => {
+test('a Temporal that went away: each call ends with a typed error, a decision within its limit', async () => {
   const [host = '', port] = address.split(':');
   const proxy = await startTcpProxy({ host, port: Number(port) });
   const holdpoint = await connect({ address: `127.0.0.1:${proxy.port}`, taskQueue: harness.taskQueue });
   const requester = someone();
   const { id } = await harness.start([remove()], { requester });
   const turn = holdpoint.attach({ id, subject: requester.subject });
-  await turn.snapshot();
+  const [request] = await harness.requests(turn);
   await proxy.cut();
+  const sinceMs = Date.now();
+  const decided = async (limitMs?: number) => {
+    const decision = decisionOn(request!, 'deny');
+    const verdict = await holdpoint.decide(turn.workflowId, decision, limitMs === undefined ? {} : { limitMs });
+    expect(verdict).toMatchObject({
+      code: 'notRecorded',
+      detail: expect.stringContaining('could not be reached') as string,
+    });
+    return Date.now() - sinceMs;
+  };
   await Promise.all([
+    expect(decided()).resolves.toBeLessThan(7_000),
+    expect(decided(1_000)).resolves.toBeLessThan(3_000),
     expect(turn.snapshot()).rejects.toMatchObject({ code: 'TURN_NO_ANSWER' }),
     expect(turn.results()).rejects.toMatchObject({ code: 'TEMPORAL_UNREACHABLE' }),
     expect(turn.withdraw()).rejects.toMatchObject({ code: 'TEMPORAL_UNREACHABLE' }),
