@@ -7,6 +7,7 @@ import type { Holdpoint } from '../client';
 import { readHead } from '../ledger/audit-read';
 import type { Ledger } from '../ledger/ledger';
 import { readEpoch } from '../ledger/meta';
+import { givenUpEvents, type GivenUp } from '../ledger/outbox-upkeep';
 import { ledgerCounts } from '../ledger/queries';
 import { sqliteEngine } from '../ledger/sqlite-engine';
 import { binaryDir } from './dev/binary-dir';
@@ -77,10 +78,11 @@ async function ledgerChecks(ledger: Ledger, place: Place): Promise<readonly Chec
   const { store } = ledger;
   const nowMs = await store.nowMs();
   const skewMs = Math.abs(nowMs - Date.now());
-  const [epoch, counts, active] = await Promise.all([
+  const [epoch, counts, active, givenUp] = await Promise.all([
     readEpoch(store.db),
     ledgerCounts(store.db, nowMs),
     ledger.activePolicy(),
+    givenUpEvents(store.db),
   ]);
   const unknown = counts.operations['unknown'] ?? 0;
   const signed = active?.trust === 'signatures';
@@ -110,7 +112,17 @@ async function ledgerChecks(ledger: Ledger, place: Place): Promise<readonly Chec
       status: unknown === 0 ? 'ok' : 'warn',
       detail: unknown === 0 ? 'none is unknown' : `${count(unknown, 'outcome')} unknown: holdpoint unknown`,
     },
+    givenUp.length === 0
+      ? ok('events', 'none was given up')
+      : { name: 'events', status: 'warn', detail: `${givenUp.map(givenUpText).join('; ')}. ${GIVEN_UP_ADVICE}` },
   ];
+}
+
+const GIVEN_UP_ADVICE =
+  'They are not sent again: mend the receiver, and tell it what it missed from "holdpoint requests --status", "holdpoint unknown" and "holdpoint audit export"';
+
+function givenUpText({ endpoint, count: events, lastError }: GivenUp): string {
+  return `webhook ${safe(endpoint)} did not get ${count(events, 'event')} in three days (${safe(lastError)})`;
 }
 
 const { IndexedValueType, TaskQueueType } = temporal.api.enums.v1;

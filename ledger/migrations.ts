@@ -3,6 +3,7 @@ import { unreachable } from '../core/unreachable';
 import { LedgerError, reasonOf } from './ledger-error';
 import { createLedger } from './migrations/0001-tables';
 import { indexOpenRequests } from './migrations/0002-open-requests';
+import { indexDeliveries } from './migrations/0003-deliveries-position';
 import type { Database } from './schema';
 import type { Store } from './transaction';
 
@@ -13,6 +14,7 @@ const MIGRATION_LOCK_TABLE = 'ledger_migration_lock';
 const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kind']) => Promise<void>>> = {
   '0001-tables': createLedger,
   '0002-open-requests': indexOpenRequests,
+  '0003-deliveries-position': indexDeliveries,
 };
 
 interface Target {

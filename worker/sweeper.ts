@@ -2,6 +2,7 @@ import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { lookUpOutcome } from '../activities/look-up-outcome';
 import type { Dependencies } from '../activities/dependencies';
 import type { Log } from '../ledger/log';
+import { pruneOutbox } from '../ledger/outbox-upkeep';
 import { AGENT_TURN, nudgeSignal } from '../workflows/messages';
 
 export interface SweeperOptions {
@@ -15,21 +16,27 @@ export interface SweeperOptions {
 const PATIENCE_MS = 2_000;
 const LOOK_BACK_MS = 10 * 60_000;
 const MOST_ROWS = 200;
+const PRUNE_EVERY_MS = 60_000;
 
 /**
  * Brings rows and turns together again after something was cut off: nudges turns that wait although their row is
- * decided or due, closes rows whose turn was ended from outside, and looks up what was sent by a turn that is gone.
- * Several may run at once: every step is a ledger command or a signal that may come twice.
+ * decided or due, closes rows whose turn was ended from outside, and looks up what was sent by a turn that is gone. And
+ * takes old events out of the outbox. Several may run at once: every step is a ledger command or a signal that may come
+ * twice.
  */
 export function startSweeper({ client, deps, log, everyMs = 2_000 }: SweeperOptions): { stop(): Promise<void> } {
   const nudged = new Map<string, number>();
   let closedAfterMs = Date.now() - LOOK_BACK_MS;
+  let pruneAtMs = 0;
   let stopping = false;
   let wake = (): void => undefined;
   const sweep = async (): Promise<void> => {
     await nudgeTurns({ client, deps, nudged });
     closedAfterMs = await closeRowsOfEndedTurns({ client, deps, closedAfterMs });
     await lookUpOrphans({ client, deps });
+    if (performance.now() < pruneAtMs) return;
+    pruneAtMs = performance.now() + PRUNE_EVERY_MS;
+    await pruneOutbox(deps.ledger.store);
   };
   const loop = async (): Promise<void> => {
     while (!stopping) {

@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url';
 import pino from 'pino';
 import { writeDevFile } from '../../cli/dev/dev-file';
 import { openStore } from '../../ledger/open-store';
+import { claimDeliveries, recordFailed } from '../../ledger/outbox';
 import { read, remove, someone } from '../support/calls';
 import { run, start, startCliStage, temporaryFolder, type CliStage } from '../support/cli';
 
@@ -231,6 +232,23 @@ describe('with no worker', () => {
       detail: 'the ledger is the one that Temporal last saw',
     });
   });
+});
+
+test('doctor counts the events that a webhook was not given, with the reason and what to do', async () => {
+  const ledgerUrl = await makeLedger(join(folder, 'ledger.db'));
+  const store = await openStore(ledgerUrl, pino({ level: 'silent' }));
+  const reader = { endpoint: 'ops', wants: () => true };
+  const claim = () => claimDeliveries(store, { reader, limit: 1, leaseMs: 60_000 });
+  await claim();
+  await store.write(async (tx) => tx.emit({ id: 'a', type: 'dev.holdpoint.a', subject: null, data: {} }));
+  const [delivery] = await claim();
+  await recordFailed(store, { delivery: delivery!, error: 'HTTP 410', retryInMs: null });
+  await store.close();
+  const env = { HOLDPOINT_LEDGER_URL: ledgerUrl, TEMPORAL_ADDRESS: process.env['HOLDPOINT_TEST_TEMPORAL'] };
+  const { stdout } = await run(['doctor'], { env });
+  expect(stdout).toMatch(
+    /^warn {2}events +webhook ops did not get 1 event in three days \(HTTP 410\)\. They are not sent again: mend the receiver/m,
+  );
 });
 
 describe('doctor without anything', () => {

@@ -8,6 +8,7 @@ import {
   type ClaimedDelivery,
   type OutboxReader,
 } from '../../ledger/outbox';
+import { givenUpEvents, pruneOutbox } from '../../ledger/outbox-upkeep';
 import type { Store } from '../../ledger/transaction';
 import { freshStore, STORE_KINDS, type FreshStore } from '../support/stores';
 
@@ -140,6 +141,69 @@ describe.each(STORE_KINDS)('the outbox on %s', (kind) => {
     await Promise.all([...emitting, ...claiming]);
     for (let more = await claim(); more.length > 0; more = await claim()) claimed.push(...ids(more));
     expect(claimed.sort()).toEqual(expected.sort());
+  });
+
+  describe('is pruned', () => {
+    const DAY_MS = 86_400_000;
+    const START = Date.UTC(2026, 0, 1);
+    const kept = async () =>
+      (await store.db.selectFrom('outbox').select('event_id').orderBy('position').execute()).map((row) => row.event_id);
+    const deliver = async (reader = all) => {
+      for (const delivery of await claim(reader)) await recordDelivered(store, delivery);
+    };
+
+    it('of what was delivered, a week later and no sooner', async () => {
+      await emit('a');
+      await deliver();
+      nowMs = START + 7 * DAY_MS;
+      expect([await pruneOutbox(store), await kept()]).toEqual([0, ['a']]);
+      await emit('b');
+      nowMs += 1;
+      expect([await pruneOutbox(store), await kept()]).toEqual([1, ['b']]);
+      expect(await store.db.selectFrom('deliveries').selectAll().execute()).toEqual([]);
+      expect(ids(await claim())).toEqual(['b']);
+    });
+
+    it('of what an endpoint was not given, was not asked about, or still waits for, only after a month', async () => {
+      await claim({ endpoint: 'away', wants: () => true });
+      await emit('a', 'b');
+      const [first, second] = await claim();
+      await recordFailed(store, { delivery: first!, error: 'HTTP 410', retryInMs: null });
+      await recordDelivered(store, second!);
+      nowMs = START + 30 * DAY_MS;
+      expect([await pruneOutbox(store), await kept()]).toEqual([0, ['a', 'b']]);
+      nowMs += 1;
+      expect([await pruneOutbox(store), await kept()]).toEqual([2, []]);
+      await emit('c');
+      expect(ids(await claim())).toEqual(['c']);
+    });
+
+    it('of what was for nobody, past what is still waited for, in one go', async () => {
+      await emit('waits');
+      await claim();
+      await emit(...Array.from({ length: 450 }, (_, n) => `e${n}`));
+      await claim({ endpoint: 'ops', wants: () => false });
+      nowMs = START + 8 * DAY_MS;
+      expect([await pruneOutbox(store), await kept()]).toEqual([450, ['waits']]);
+    });
+  });
+
+  it('tells what was given up, by endpoint, with the latest reason', async () => {
+    const other = { endpoint: 'other', wants: () => true };
+    await claim(other);
+    await emit('a', 'b');
+    const giveUp = async (reader: OutboxReader, error: string) => {
+      const [delivery] = await claim(reader, { limit: 1 });
+      await recordFailed(store, { delivery: delivery!, error, retryInMs: null });
+      nowMs += 1;
+    };
+    await giveUp(all, 'HTTP 500');
+    await giveUp(other, 'no answer within 15000 ms');
+    await giveUp(all, 'HTTP 410');
+    expect(await givenUpEvents(store.db)).toEqual([
+      { endpoint: 'ops', count: 2, lastError: 'HTTP 410' },
+      { endpoint: 'other', count: 1, lastError: 'no answer within 15000 ms' },
+    ]);
   });
 
   it('stores a CloudEvent that the CloudEvents SDK reads, with these attributes and no other', async () => {

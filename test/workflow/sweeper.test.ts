@@ -1,10 +1,12 @@
 import { remove, someone } from '../support/calls';
+import { MINUTE_MS, testClock } from '../support/clock';
 import { eventually } from '../support/eventually';
 import { startHarness, type Harness } from '../support/harness';
 
+const clock = testClock();
 let harness: Harness;
 beforeAll(async () => {
-  harness = await startHarness({ policy: { idempotent: true, settleAfter: '3s' } });
+  harness = await startHarness({ clock: clock.nowMs, policy: { idempotent: true, settleAfter: '3s' } });
 }, 30_000);
 afterAll(() => harness.close());
 
@@ -28,4 +30,12 @@ test('what an ended turn would have sent again, since nothing was done, fails in
   const kinds = (await harness.facts(operationId)).map(({ kind }) => kind);
   expect(kinds.slice(-2)).toEqual(['operation.absent', 'operation.failed']);
   expect(harness.tools.receivedBy('delete_rows')).toHaveLength(1);
+});
+
+test('old events are taken out of the outbox', async () => {
+  const events = () => harness.store.db.selectFrom('outbox').select('event_id').execute();
+  expect(await events()).not.toEqual([]);
+  clock.advance(8 * 24 * 60 * MINUTE_MS);
+  await harness.startWorker();
+  await eventually(async () => expect(await events()).toEqual([]));
 });
