@@ -45,7 +45,7 @@ export async function findPlace({ env, cwd }: Pick<Io, 'env' | 'cwd'>, { state }
   return { kind: 'dev', stateDir, dev, ledgerUrl: existsSync(file) ? pathToFileURL(file).href : null };
 }
 
-/** Opens the ledger of a place for one command. Reading never makes a ledger; `create` is for `policy apply`. */
+/** Opens the ledger of a place for one command. Reading never makes or migrates one; `create` is for `policy apply`. */
 export async function withLedger<T>(
   place: Place,
   work: (ledger: Ledger) => Promise<T>,
@@ -54,7 +54,7 @@ export async function withLedger<T>(
   const { ledgerUrl } = place;
   if (ledgerUrl === null) throw noLedger(place);
   if (!create) assertThere(ledgerUrl);
-  const store = await openStore(ledgerUrl, pino({ level: 'silent' }));
+  const store = await openStore(ledgerUrl, pino({ level: 'silent' }), { migrate: create });
   try {
     return await work(createLedger(store, { defaultTrust: place.kind === 'dev' ? 'namespace' : 'signatures' }));
   } finally {

@@ -57,6 +57,11 @@ export const ERRORS = {
       'The disk of the ledger {ledger} is full. Nothing of this step was recorded and nothing runs; free space, then try again.',
     retryable: true,
   },
+  LEDGER_OLDER: {
+    message:
+      'The ledger {ledger} is of an older release: it has {found}, this release needs {known}. Nothing was read or changed; start a worker of this release, or apply a policy with it, which brings the ledger up to date.',
+    retryable: false,
+  },
   LEDGER_READ_ONLY: {
     message:
       'The ledger {ledger} cannot be written to: {detail}. Nothing of this step was recorded and nothing runs; give this process write access to it and to its folder.',

@@ -17,7 +17,7 @@ const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kin
   '0003-deliveries-position': indexDeliveries,
 };
 
-interface Target {
+export interface Target {
   readonly db: Kysely<Database>;
   readonly kind: Store['kind'];
   /** A name for messages. */
@@ -26,20 +26,31 @@ interface Target {
 
 /**
  * What has to be done before a ledger can be used: `current`, `migrate` for an empty or older one. A newer one, or a
- * SQLite file of something else, throws LEDGER_VERSION or LEDGER_DAMAGED.
+ * SQLite file of something else, throws LEDGER_VERSION or LEDGER_DAMAGED; an older one, for who must not change it,
+ * LEDGER_OLDER.
  */
-export async function ledgerState({ db, kind, ledger }: Target): Promise<'current' | 'migrate'> {
+export async function ledgerState(target: Target, mayMigrate = true): Promise<'current' | 'migrate'> {
+  const found = await migrationsOf(target);
+  const known = Object.keys(MIGRATIONS);
+  if (found.length === known.length) return 'current';
+  if (mayMigrate) return 'migrate';
+  const values = { ledger: target.ledger, found: found.at(-1) ?? 'no tables', known: known.at(-1) ?? '' };
+  throw new LedgerError('LEDGER_OLDER', values);
+}
+
+/** The migrations that a ledger has, all of them known here; none where it is empty. */
+async function migrationsOf({ db, kind, ledger }: Target): Promise<readonly string[]> {
   const tables = await tableNames(db, kind);
   if (!tables.includes(MIGRATION_TABLE)) {
     const foreign = tables.find((name) => name !== MIGRATION_LOCK_TABLE);
-    if (kind === 'postgres' || foreign === undefined) return 'migrate';
+    if (kind === 'postgres' || foreign === undefined) return [];
     throw new LedgerError('LEDGER_DAMAGED', { ledger, detail: `the file holds a table ${foreign} of something else` });
   }
   const { rows } = await sql<{ readonly name: string }>`select name from ${sql.table(MIGRATION_TABLE)}`.execute(db);
   const known = Object.keys(MIGRATIONS);
   const found = rows.map(({ name }) => name).sort();
   const unknown = found.filter((name) => !known.includes(name));
-  if (unknown.length === 0) return found.length === known.length ? 'current' : 'migrate';
+  if (unknown.length === 0) return found;
   const values = { ledger, found: unknown.at(-1) ?? '', known: known.at(-1) ?? '' };
   throw new LedgerError('LEDGER_VERSION', values);
 }

@@ -15,6 +15,8 @@ export interface PostgresStoreOptions {
   readonly log: Log;
   /** Epoch milliseconds; the server's clock by default. */
   readonly clock?: () => number;
+  /** False: an older ledger is refused (LEDGER_OLDER) instead of changed. */
+  readonly migrate?: boolean;
 }
 
 const INT8 = 20;
@@ -30,8 +32,13 @@ const TIMEOUTS = {
   query_timeout: 20_000,
 } as const satisfies PoolConfig;
 
-/** Opens a ledger in a PostgreSQL database, and makes or migrates it first. Throws a LedgerError. */
-export async function openPostgresStore({ url, log, clock }: PostgresStoreOptions): Promise<Store> {
+/** Opens a ledger in a PostgreSQL database, and makes or migrates it first, if it may. Throws a LedgerError. */
+export async function openPostgresStore({
+  url,
+  log,
+  clock,
+  migrate: mayMigrate,
+}: PostgresStoreOptions): Promise<Store> {
   const ledger = nameOf(url);
   const connect = (config: PoolConfig) => openPool({ connectionString: url, ...config }, { ledger, log });
   // The writer has one transaction at a time; readers cannot write.
@@ -41,7 +48,7 @@ export async function openPostgresStore({ url, log, clock }: PostgresStoreOption
   const db = new Kysely<Database>({ dialect: postgresDialect(reading) });
   try {
     const target = { db, kind: 'postgres', ledger } as const;
-    if ((await ledgerState(target)) === 'migrate') {
+    if ((await ledgerState(target, mayMigrate)) === 'migrate') {
       // Waits for another process that migrates, as long as that takes.
       const pool = connect({ max: 1, connectionTimeoutMillis: TIMEOUTS.connectionTimeoutMillis });
       const migrating = new Kysely<Database>({ dialect: postgresDialect(new PostgresDriver(pool, { ledger }), 'any') });

@@ -18,6 +18,8 @@ export interface SqliteStoreOptions {
   readonly log: Log;
   /** Epoch milliseconds; the machine's clock by default. */
   readonly clock?: () => number;
+  /** False: an older ledger is refused (LEDGER_OLDER) instead of changed. */
+  readonly migrate?: boolean;
   /** How long a lock that another process holds is waited for: 15 s by default, then LEDGER_BUSY. */
   readonly maxWaitMs?: number;
   /** Pages of 4 KiB that the file may have; without it the disk is the limit. */
@@ -39,7 +41,7 @@ const PRAGMAS = [
 
 const MAX_WAIT_MS = 15_000;
 
-/** Opens a ledger in one file on a local disk, and makes or migrates it first. Throws a LedgerError. */
+/** Opens a ledger in one file on a local disk, and makes or migrates it first, if it may. Throws a LedgerError. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { log, clock = Date.now } = options;
   const ledger = resolve(options.path);
@@ -51,7 +53,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const close = () => Promise.allSettled([db.destroy(), writing.destroy()]);
   try {
     const target = { db: writing, kind: 'sqlite', ledger } as const;
-    if ((await ledgerState(target)) === 'migrate') await migrate(target);
+    if ((await ledgerState(target, options.migrate)) === 'migrate') await migrate(target);
     const epoch = await readEpoch(db);
     const writer = createWriter({
       kind: 'sqlite',

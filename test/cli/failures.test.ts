@@ -3,6 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { sql } from 'kysely';
 import pino from 'pino';
 import { writeDevFile } from '../../cli/dev/dev-file';
 import { openStore } from '../../ledger/open-store';
@@ -107,6 +108,25 @@ describe('a ledger that cannot be used', () => {
     const { code, stderr } = await run(['requests'], { env: { HOLDPOINT_LEDGER_URL: `file:${path}` } });
     expect(code).toBe(3);
     expect(stderr).toMatch(/notes\.db is damaged or not a ledger: .* \[LEDGER_DAMAGED\]/);
+  });
+
+  test('because it is of an older release is left as it is, until a policy is applied', async () => {
+    const ledgerUrl = await makeLedger(join(folder, 'ledger.db'));
+    const store = await openStore(ledgerUrl, pino({ level: 'silent' }));
+    await store.write(async ({ db }) => {
+      await sql`delete from ledger_migrations where name > '0002'`.execute(db);
+      await sql`drop index deliveries_position`.execute(db);
+      await sql`drop index requests_open`.execute(db);
+    });
+    await store.close();
+    writeFileSync(join(folder, 'policy.yaml'), EMPTY_POLICY);
+    const env = { HOLDPOINT_LEDGER_URL: ledgerUrl };
+    for (const args of [['requests'], ['audit', 'verify'], ['grant', 'list']]) {
+      const { code, stderr } = await run(args, { env });
+      expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('[LEDGER_OLDER]') as string });
+    }
+    expect((await run(['policy', 'apply', 'policy.yaml', '--as', 'opal'], { cwd: folder, env })).code).toBe(0);
+    expect((await run(['requests'], { env })).code).toBe(0);
   });
 
   test('because it is read-only names what is needed, and can still be read', async () => {

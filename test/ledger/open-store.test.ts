@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { openStore } from '../../ledger/open-store';
 import { recordedLog } from '../support/recorded-log';
 import { freshPlace, STORE_KINDS } from '../support/stores';
@@ -11,6 +12,26 @@ describe('openStore', () => {
     const store = await openStore(url, recordedLog());
     expect(store.kind).toBe(kind);
     await store.close();
+    await remove();
+  });
+
+  it.each(STORE_KINDS)('for a reader refuses an older or an empty %s ledger and changes nothing', async (kind) => {
+    const { url, remove } = await freshPlace(kind);
+    const reading = () => openStore(url, recordedLog(), { migrate: false });
+    await expect(reading()).rejects.toMatchObject({
+      code: 'LEDGER_OLDER',
+      message: expect.stringMatching(/it has no tables, this release needs \d{4}-/),
+    });
+    const store = await openStore(url, recordedLog());
+    await store.write(async ({ db }) => {
+      await sql`delete from ledger_migrations where name > '0002'`.execute(db);
+      await sql`drop index deliveries_position`.execute(db);
+    });
+    await store.close();
+    await expect(reading()).rejects.toMatchObject({
+      code: 'LEDGER_OLDER',
+      message: expect.stringMatching(/it has 0001-tables, this release needs \d{4}-/),
+    });
     await remove();
   });
 
