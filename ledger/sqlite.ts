@@ -129,8 +129,16 @@ async function openFile({ ledger, open, pragmas, maxWaitMs }: Opening): Promise<
     return database;
   } catch (error) {
     database.close();
-    throw error;
+    throw await withoutAccess(ledger, error);
   }
+}
+
+/** A file that is there and cannot be opened is one to which, or to whose -wal and -shm, this process has no access. */
+async function withoutAccess(ledger: string, error: unknown): Promise<unknown> {
+  const unopened = error instanceof LedgerError && error.reason === 'unable to open database file';
+  if (!unopened || (await stat(ledger).catch(() => undefined)) === undefined) return error;
+  const detail = 'it, or what stands beside it (-wal, -shm), cannot be opened';
+  return new LedgerError('LEDGER_READ_ONLY', { ledger, detail }, error);
 }
 
 function typed<T>(ledger: string, step: () => T): T {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -127,6 +127,23 @@ describe('a ledger that cannot be used', () => {
     }
     expect((await run(['policy', 'apply', 'policy.yaml', '--as', 'opal'], { cwd: folder, env })).code).toBe(0);
     expect((await run(['requests'], { env })).code).toBe(0);
+  });
+
+  test('because it is read-only and a crash left a part of it beside, names what is needed', async () => {
+    const ledgerUrl = await makeLedger(join(folder, 'ledger.db'));
+    const crashed = await openStore(ledgerUrl, pino({ level: 'silent' }));
+    await crashed.write(async (tx) => tx.fact({ kind: 'a', operationId: null, body: {} }));
+    const copy = join(folder, 'copy');
+    mkdirSync(copy);
+    for (const name of ['ledger.db', 'ledger.db-wal'])
+      writeFileSync(join(copy, name), readFileSync(join(folder, name)), { mode: 0o444 });
+    await crashed.close();
+    chmodSync(copy, 0o555);
+    chmodSync(folder, 0o755);
+    const env = { HOLDPOINT_LEDGER_URL: pathToFileURL(join(copy, 'ledger.db')).href };
+    const { code, stderr } = await asNobody(() => run(['requests'], { env }));
+    chmodSync(copy, 0o755);
+    expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('[LEDGER_READ_ONLY]') as string });
   });
 
   test('because it is read-only names what is needed, and can still be read', async () => {
