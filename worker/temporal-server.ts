@@ -57,27 +57,30 @@ export type TemporalServerResult =
  */
 export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServerResult> {
   for (let attempt = 1; ; attempt += 1) {
-    const result = await startOnce(options);
-    // A port found free a moment ago may be taken by now.
-    const isPortTaken = !result.ok && /address already in use/i.test(result.detail);
-    if (!isPortTaken || attempt === START_ATTEMPTS) return result;
+    const { ended, ...result } = await startOnce(options);
+    // It takes more ports than it is given, and one that was free a moment ago may be taken by now.
+    if (!ended || attempt === START_ATTEMPTS) return result;
   }
 }
 
-async function startOnce(options: TemporalServerOptions): Promise<TemporalServerResult> {
+/** `ended`: the server ended before it answered. */
+async function startOnce(options: TemporalServerOptions): Promise<TemporalServerResult & { readonly ended: boolean }> {
   const port = await freePort(options.port);
   const uiPort = options.uiPort === undefined ? undefined : await freePort(options.uiPort);
   const args = serverArguments(options, { port, uiPort });
+  const startMs = performance.now();
   const started = await startChild({ command: options.binary, args, onLine: options.log });
-  if (!started.ok) return failed(started.detail);
+  if (!started.ok) return { ...failed(started.detail), ended: false };
   const { child } = started;
   const address = `127.0.0.1:${port}`;
   if (!(await becomesReady({ child, address, namespace: options.namespace }))) {
+    const ended = performance.now() - startMs < READY_TIMEOUT_MS;
     await child.stop();
-    return failed(`it gave no answer at ${address}.\n${child.recentOutput()}`.trimEnd());
+    return { ...failed(`it gave no answer at ${address}.\n${child.recentOutput()}`.trimEnd()), ended };
   }
   return {
     ok: true,
+    ended: false,
     server: {
       address,
       ...(uiPort !== undefined && { uiUrl: `http://127.0.0.1:${uiPort}` }),

@@ -52,6 +52,18 @@ describe('the development server', () => {
     });
   });
 
+  test('is started again where it ends while it starts, as one does whose inner port was taken', async () => {
+    const binary = join(folder, 'temporal');
+    const real = process.env['HOLDPOINT_TEST_TEMPORAL_CLI'] ?? '';
+    writeFileSync(
+      binary,
+      `#!/bin/sh\n[ -e '${folder}/began' ] && exec '${real}' "$@"\ntouch '${folder}/began'\necho 'panic: listen' >&2\nexit 2\n`,
+    );
+    chmodSync(binary, 0o755);
+    const { address } = await start({ binary });
+    expect(address).toMatch(/^127\.0\.0\.1:\d+$/);
+  });
+
   test('keeps what was started before a SIGKILL, in its file, and comes back at the same address', async () => {
     const dbFilename = join(folder, 'temporal.db');
     const first = await start({ dbFilename });
