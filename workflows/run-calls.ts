@@ -16,9 +16,18 @@ export function runCalls(turn: Turn): Promise<void> {
   const detailsOfNow = createDetails(turn);
   const { arm } = createDueTimes(turn);
   const busy = new Set<TurnCall>();
+  const recalled = new Set<TurnCall>();
   return new Promise((ended, failed) => {
+    const recall = (call: TurnCall): void => {
+      if (!mayBeRecalled(call) || recalled.has(call)) return;
+      recalled.add(call);
+      takeBack(turn, call, call.withdrawReason ?? '').catch(failed);
+    };
     const step = (call: TurnCall): void => {
-      if (busy.has(call)) return;
+      if (busy.has(call)) {
+        recall(call);
+        return;
+      }
       setCurrentDetails(detailsOfNow());
       const work = workOn(turn, call);
       if (work === null) {
@@ -52,6 +61,11 @@ function workOn(turn: Turn, call: TurnCall): Promise<void> | null {
   }
 }
 
+/** Taken back while it is run: it may still be at the re-check, which waits for a server that is away. */
+function mayBeRecalled({ state, withdrawReason }: TurnCall): boolean {
+  return withdrawReason !== null && (state.status === 'allowed' || state.status === 'proposed');
+}
+
 async function run(turn: Turn, call: TurnCall): Promise<void> {
   const { turnId, requester, workflowId } = turn;
   const resultBytes = resultShare(turn.calls.length);
@@ -82,5 +96,7 @@ async function lookUp(turn: Turn, call: TurnCall, lookUpAtMs: number): Promise<v
 
 async function takeBack(turn: Turn, call: TurnCall, reason: string): Promise<void> {
   const state = await withdrawCall({ operationId: call.operationId, reason });
-  take(turn, call, state ?? { status: 'ended', end: { outcome: 'withdrawn', detail: reason } });
+  // What was run meanwhile has its end already.
+  if (call.state.status !== 'ended')
+    take(turn, call, state ?? { status: 'ended', end: { outcome: 'withdrawn', detail: reason } });
 }

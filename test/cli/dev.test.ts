@@ -182,7 +182,8 @@ describe('holdpoint dev', () => {
       const dev = startDev('--no-example');
       await ready(dev);
       await eventually(() => expect(dev.output.stderr).toContain('No policy is active, so no worker runs.'));
-      expect((await here('init')).code).toBe(0);
+      // Nothing answers at port 1.
+      expect((await here('init', '--url', 'http://127.0.0.1:1/mcp')).code).toBe(0);
       expect(readFileSync(join(folder, 'policy.yaml'), 'utf8')).toContain('destructive-tools');
       const applied = await here('policy', 'apply', 'policy.yaml');
       expect(applied).toMatchObject({

@@ -151,6 +151,21 @@ describe('what is down', () => {
     expect(harness.tools.received.filter((call) => call.arguments['id'] === 8)).toHaveLength(1);
   });
 
+  test('a call that is taken back while its server is away is not sent when it comes back', async () => {
+    const turn = await harness.start([remove('c1', { id: 11 })], { requester: someone() });
+    const [request] = await harness.requests(turn);
+    await harness.tools.stop();
+    await harness.decide(request!, 'allow');
+    await turn.withdraw();
+    await eventually(async () => {
+      const facts = await harness.facts(request!.operationId);
+      expect(facts.map((fact) => fact.kind)).toContain('request.withdrawn');
+    });
+    await harness.tools.start();
+    expect(await outcomes(turn)).toEqual([['c1', 'withdrawn']]);
+    expect(harness.tools.received.filter((call) => call.arguments['id'] === 11)).toHaveLength(0);
+  });
+
   test('a tool server that stays down when an approved call is due: refused, nothing was sent, the decision is on record', async () => {
     const turn = await harness.start([remove('c1', { id: 9 })], { requester: someone() });
     const [request] = await harness.requests(turn);

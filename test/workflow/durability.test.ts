@@ -66,7 +66,7 @@ test('cancelling a turn withdraws what waits and awaits what was sent; the next 
   await harness.decide(c2!, 'allow');
   await eventually(() => expect(harness.tools.receivedBy('delete_rows').at(-1)?.arguments['id']).toBe(7));
   await harness.holdpoint.client.workflow.getHandle(turn.workflowId).cancel();
-  await eventually(async () => expect(await statuses(turn)).toEqual(['withdrawn', 'allowed']));
+  await eventually(async () => expect(await statuses(turn)).toEqual(['withdrawn', 'dispatched']));
   harness.tools.release('delete_rows');
   expect(await outcomes(turn)).toEqual([
     ['c1', 'withdrawn'],
@@ -87,7 +87,7 @@ test('a decision by signal or update that reaches a cancelled turn leaves it wai
   await sendSignal(harness, turn, decisionOn(request!, 'deny', { reviewer: 'r2' }));
   expect((await harness.decide(request!, 'deny', { reviewer: 'r2' })).code).toBe('conflict');
   await sendSignal(harness, turn, {}, 'aprove');
-  expect(await statuses(turn)).toEqual(['allowed']);
+  await eventually(async () => expect(await statuses(turn)).toEqual(['dispatched']));
   harness.tools.release('delete_rows');
   expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
 });
