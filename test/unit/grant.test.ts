@@ -83,3 +83,13 @@ describe('totals', () => {
     expect(addToTotals({ kind: 'once' }, {}, {})).toEqual({});
   });
 });
+
+test('a window without a time ends with the longest that Holdpoint waits, 30 days', () => {
+  expect(extentOf(window(3, null), null, 0)).toEqual({ once: false, maxUses: 3, expiresAtMs: 2_592_000_000 });
+});
+
+test('what no rule asks about but a runtime does has the same rules as itself, and not those of a rule', () => {
+  const confirmed = { ...ask, rule: null, matched: [] };
+  expect(sameRules(confirmed, { ...confirmed })).toBe(true);
+  expect(sameRules(confirmed, ask)).toBe(false);
+});

@@ -78,3 +78,16 @@ test('a turn id of two requesters is two workflows [NEST-07]', () => {
   expect(turnWorkflowId('u1', 't1')).toMatch(/^t1~[0-9a-f]{12}$/);
   expect(turnWorkflowId('u1', 't1')).not.toBe(turnWorkflowId('u2', 't1'));
 });
+
+test('what has no canonical JSON has no digest', () => {
+  for (const input of ['text', null, { ...turn, note: '\ud800' }, { ...turn, count: Number.NaN }])
+    expect(turnDigest(input)).toBe('none');
+});
+
+test.each([
+  ['a list', ['x'], 'arguments are a JSON object'],
+  ['a text', 'x', 'arguments are a JSON object'],
+  ['null', null, 'arguments are a JSON object'],
+])('arguments that are %s are refused', (_name, value, detail) => {
+  expect(parseArguments(value)).toEqual({ ok: false, detail });
+});
