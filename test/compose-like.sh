@@ -5,7 +5,6 @@
 # PostgreSQL is Debian's. Temporal is the real server where `temporal-server` and `temporal-sql-tool` are on PATH (and
 # TEMPORAL_SCHEMA_DIR names the schema folder of the same version); otherwise `temporal server start-dev` takes the
 # server's and the schema job's place, which then go untested. The images themselves are not tested here.
-# The part from the worker on is untested until the command line is there.
 # Needs: npm ci, Debian's postgresql.
 set -euo pipefail
 cd "$(dirname "$0")/.."
