@@ -146,8 +146,12 @@ describe('a ledger that cannot be used', () => {
     expect({ code, stderr }).toEqual({ code: 3, stderr: expect.stringContaining('[LEDGER_READ_ONLY]') as string });
   });
 
-  test('because it is read-only names what is needed, and can still be read', async () => {
-    const env = { HOLDPOINT_LEDGER_URL: await makeLedger(join(folder, 'ledger.db')) };
+  test('because it is read-only names what is needed, and can still be read while another process has it open', async () => {
+    const ledgerUrl = await makeLedger(join(folder, 'ledger.db'));
+    const env = { HOLDPOINT_LEDGER_URL: ledgerUrl };
+    const open = await openStore(ledgerUrl, pino({ level: 'silent' }));
+    // Some builds of SQLite leave -wal and -shm behind at the last close, others do not: now both are there.
+    await open.write(async (tx) => tx.fact({ kind: 'a', operationId: null, body: {} }));
     writeFileSync(join(folder, 'policy.yaml'), EMPTY_POLICY);
     for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o444);
     chmodSync(folder, 0o555);
@@ -156,6 +160,7 @@ describe('a ledger that cannot be used', () => {
       await run(['requests', '--json'], { env }),
     ]);
     chmodSync(folder, 0o755);
+    await open.close();
     expect(written).toMatchObject({
       code: 3,
       stdout: '',
