@@ -4,7 +4,7 @@ import type { Ask, Step } from './evaluation';
 import { widens } from './grant';
 import type { Policy } from './policy';
 import type { Requester } from './requester';
-import { eligibleReviewers, isSelf, personForSubject } from './reviewers';
+import { eligibleReviewers, isSelf, personForSubject, personOf } from './reviewers';
 import { unreachable } from './unreachable';
 
 /** A decision on record that counts. */
@@ -17,6 +17,7 @@ export interface CountedDecision {
   readonly minutes: number | null;
 }
 
+/** `invalid`: by no key that the policy lists for the reviewer, also where it lists none. */
 export type SignatureCheck = 'valid' | 'invalid' | 'absent';
 
 /** What a decision is judged by: the request as asked, the people as they are now. */
@@ -55,12 +56,25 @@ export function judgeDecision(
 }
 
 function judgeSpeaker(judgement: Judgement, decision: Decision, signature: SignatureCheck): Judged | null {
-  if (signature === 'invalid') return none('badSignature', `the signature is not by a key of ${decision.reviewer}`);
-  if (signature === 'absent' && judgement.trust === 'signatures') {
-    return none('badSignature', 'an unsigned decision does not count here; sign it (holdpoint allow --key FILE)');
-  }
-  if (servedSteps(judgement, decision.reviewer).length > 0) return null;
-  return none('notAReviewer', `${decision.reviewer} is not an approver of this request`);
+  const { reviewer } = decision;
+  const stranger = none('notAReviewer', `${reviewer} is not an approver of this request`);
+  const serving = servedSteps(judgement, reviewer).length > 0;
+  const person = personOf(judgement.policy, reviewer);
+  if (person === null && !serving) return stranger;
+  const hasKeys = (person?.keys ?? []).length > 0;
+  // Where unsigned decisions count, a signature that nothing can be checked against makes one worth no less.
+  const unsigned = signature === 'absent' || !hasKeys;
+  const counts = signature === 'valid' || (judgement.trust === 'namespace' && unsigned);
+  if (!counts) return none('badSignature', signature === 'absent' ? UNSIGNED : badSignatureDetail(reviewer, hasKeys));
+  return serving ? null : stranger;
+}
+
+const UNSIGNED = 'an unsigned decision does not count here; sign it (holdpoint allow --key FILE)';
+
+function badSignatureDetail(reviewer: string, hasKeys: boolean): string {
+  if (!hasKeys)
+    return `the active policy lists no key of ${reviewer}; add the public half of the signing key to people, and apply it`;
+  return `the signature is not by a key of ${reviewer}; sign with one that the active policy lists, or add the public half of this one to people`;
 }
 
 function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number): Judged | null {

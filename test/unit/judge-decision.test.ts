@@ -132,6 +132,8 @@ describe('the requester', () => {
 });
 
 describe('signatures', () => {
+  const withKey: Policy = { ...policy, people: { ...policy.people, r1: { ...person('r1', ['dba']), keys: ['k'] } } };
+
   test.each([
     ['absent where signatures are required [WHO-16]', 'signatures', 'absent', 'badSignature'],
     ['by another key [FORGE-14]', 'signatures', 'invalid', 'badSignature'],
@@ -139,7 +141,27 @@ describe('signatures', () => {
     ['absent where the namespace is trusted [WHO-16]', 'namespace', 'absent', 'accepted'],
     ['valid', 'signatures', 'valid', 'accepted'],
   ] as const)('%s', (_name, trust, signature, code) => {
-    expect(judge({ trust }, {}, { signature }).code).toBe(code);
+    expect(judge({ trust, policy: withKey }, {}, { signature }).code).toBe(code);
+  });
+
+  test('of a person without a key count as none: enough where the namespace is trusted, and else they say what to add', () => {
+    expect(judge({ trust: 'namespace' }, {}, { signature: 'invalid' }).code).toBe('accepted');
+    expect(judge({ trust: 'signatures' }, {}, { signature: 'invalid' })).toMatchObject({
+      code: 'badSignature',
+      detail: 'the active policy lists no key of r1; add the public half of the signing key to people, and apply it',
+    });
+  });
+
+  test('of somebody whom the policy does not list are not looked at', () => {
+    for (const signature of ['absent', 'invalid'] as const)
+      expect(judge({ trust: 'signatures' }, { reviewer: 'nobody' }, { signature }).code).toBe('notAReviewer');
+  });
+
+  test('of a requester who confirms, and is in no policy, count as none', () => {
+    const confirm: Ask = { ...ask, steps: [{ kind: 'confirm', subject: 'someone' }] };
+    const by = { reviewer: 'someone' };
+    expect(judge({ ask: confirm, trust: 'namespace' }, by, { signature: 'invalid' }).code).toBe('accepted');
+    expect(judge({ ask: confirm, trust: 'signatures' }, by, { signature: 'invalid' }).code).toBe('badSignature');
   });
 });
 
