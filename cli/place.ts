@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import pino from 'pino';
-import { createLedger, type Ledger } from '../ledger/ledger';
+import { createLedger, type Ledger, type Trust } from '../ledger/ledger';
 import { openStore } from '../ledger/open-store';
 import { isRunning, readDevFile, type DevFile } from './dev/dev-file';
 import { CliFailure } from './failure';
@@ -56,10 +56,15 @@ export async function withLedger<T>(
   if (!create) assertThere(ledgerUrl);
   const store = await openStore(ledgerUrl, pino({ level: 'silent' }), { migrate: create });
   try {
-    return await work(createLedger(store, { defaultTrust: place.kind === 'dev' ? 'namespace' : 'signatures' }));
+    return await work(createLedger(store, { defaultTrust: defaultTrustOf(place) }));
   } finally {
     await store.close();
   }
+}
+
+/** Which decisions count at a place where the policy does not say. */
+export function defaultTrustOf({ kind }: Place): Trust {
+  return kind === 'dev' ? 'namespace' : 'signatures';
 }
 
 function noLedger(place: Place): CliFailure {

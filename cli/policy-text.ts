@@ -1,7 +1,8 @@
 import { canonicalJson, type JsonValue } from '../core/json';
 import { describeStep } from '../core/judge-decision';
-import type { Policy, Rule, RuleScope } from '../core/policy';
+import type { Person, Policy, Rule, RuleScope } from '../core/policy';
 import type { PolicyProblem } from '../core/policy-fault';
+import { personOf } from '../core/policy-lookup';
 import { eligibleReviewers } from '../core/reviewers';
 import { unreachable } from '../core/unreachable';
 import type { Paint } from './paint';
@@ -61,6 +62,44 @@ function scopeText(scope: RuleScope): string {
     default:
       return unreachable(scope);
   }
+}
+
+/** What becomes of people when `next` takes the place of `before`; a lost key is named, since no rule shows it. */
+export function peopleChanges(before: Policy | null, next: Policy, paint: Paint): readonly string[] {
+  if (before === null) return [];
+  const names = [...new Set([...Object.keys(before.people), ...Object.keys(next.people)])].sort();
+  return names.flatMap((name) => {
+    const [was, is] = [personOf(before, name), personOf(next, name)];
+    if (was === null) return [paint.green(`  + person ${safe(name)}`)];
+    if (is === null) return [paint.red(`  - person ${safe(name)}`)];
+    if (lostKey(was, is)) return [paint.red(`  ~ person ${safe(name)} lost the key`)];
+    const parts = (['keys', 'groups', 'subjects'] as const).filter(
+      (part) => textOf([...was[part]]) !== textOf([...is[part]]),
+    );
+    return parts.length === 0 ? [] : [paint.yellow(`  ~ person ${safe(name)}: ${parts.join(', ')} changed`)];
+  });
+}
+
+function lostKey(was: Person, is: Person): boolean {
+  return was.keys.length > 0 && is.keys.length === 0;
+}
+
+/** A warning for each person of `before` who has a key there and none in `next`. */
+export function lostKeyWarnings(
+  before: Policy | null,
+  { policy, trust }: { readonly policy: Policy; readonly trust: 'signatures' | 'namespace' },
+): readonly string[] {
+  const lost = Object.values(policy.people).filter((person) => {
+    const was = before === null ? null : personOf(before, person.name);
+    return was !== null && lostKey(was, person);
+  });
+  const effect =
+    trust === 'namespace'
+      ? 'decisions under this name count as UNVERIFIED, signed or not'
+      : 'no decision under this name counts';
+  return lost.map(
+    ({ name }) => `${safe(name)} lost the key that the policy before listed: ${effect}, until people lists a key again`,
+  );
 }
 
 /** What becomes of each rule when `next` takes the place of `before`; no line for a rule that stays as it is. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { signDecision, type Decision } from '../client';
+import { publicKeyOf, signDecision, type Decision } from '../client';
 import { CliFailure } from './failure';
 import type { Io } from './io';
 import type { Place } from './place';
@@ -19,14 +19,20 @@ export function actorOf({ env }: Pick<Io, 'env'>, place: Place, { as }: Pick<Rev
   throw new CliFailure('refused', 'Who are you? Nothing was recorded.', 'Give --as NAME, or set HOLDPOINT_REVIEWER.');
 }
 
+/** A decision as it is sent, and the public half of the key that signed it, where one did. */
+export interface Signed {
+  readonly decision: Decision;
+  readonly publicKey: string | null;
+}
+
 /** Signs a decision with the reviewer's key where one is named, or is the dev reviewer's own; else leaves it unsigned. */
 export async function signed(
   io: Io,
   place: Place,
   given: { options: ReviewerOptions; decision: Decision },
-): Promise<Decision> {
+): Promise<Signed> {
   const file = keyFileOf(io, place, given);
-  if (file === null) return given.decision;
+  if (file === null) return { decision: given.decision, publicKey: null };
   const pem = await readFile(file, 'utf8').catch(() => {
     throw new CliFailure(
       'notFound',
@@ -35,7 +41,7 @@ export async function signed(
     );
   });
   try {
-    return signDecision(given.decision, pem);
+    return { decision: signDecision(given.decision, pem), publicKey: publicKeyOf(pem) };
   } catch {
     throw new CliFailure(
       'refused',

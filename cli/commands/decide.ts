@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { decisionOn, type Decision, type Verdict, type VerdictCode } from '../../client';
+import { personOf } from '../../core/policy-lookup';
 import type { ApprovalRequest } from '../../core/request';
 import { revisionsOf } from '../../ledger/queries';
 import { describeCommand, withAs, withJson, withState, type Cli } from '../command';
@@ -74,12 +75,15 @@ async function decide(io: Io, { id, answer, options }: Deciding): Promise<ExitNa
     ...(reason !== undefined && { reason }),
     ...(minutes !== undefined && { minutes }),
   });
-  const decision = await signed(io, place, { options, decision: unsigned });
+  const { decision, publicKey } = await signed(io, place, { options, decision: unsigned });
   const verdict = await withTemporal(io, place, (holdpoint) =>
     withProgress(io, 'sending the decision to its turn', holdpoint.decide(request.workflowId, decision)),
   );
   if (options.json === true) io.stdout.write(`${jsonLine(verdict)}\n`);
-  else io.stdout.write(`${verdictText(io, { request, decision, verdict })}\n`);
+  else {
+    const verified = decision.signature !== undefined && (await hasKey(place, decision.reviewer));
+    io.stdout.write(`${verdictText(io, { request, decision, verdict, verified, publicKey })}\n`);
+  }
   return EXITS[verdict.code];
 }
 
@@ -92,6 +96,12 @@ async function meantRequest(place: Place, id: string): Promise<ApprovalRequest> 
     if (meant !== undefined) return meant.request;
     throw new CliFailure('refused', `${operationId} needed no approval: no rule asked, so there is nothing to decide.`);
   });
+}
+
+/** A counted signature was checked exactly where the active policy lists a key to check it against. */
+async function hasKey(place: Place, reviewer: string): Promise<boolean> {
+  const active = await withLedger(place, (ledger) => ledger.activePolicy());
+  return active !== null && (personOf(active.policy, reviewer)?.keys ?? []).length > 0;
 }
 
 const EXITS: Readonly<Record<VerdictCode, ExitName>> = {
@@ -115,15 +125,25 @@ interface Answered {
   readonly request: ApprovalRequest;
   readonly decision: Decision;
   readonly verdict: Verdict;
+  readonly verified: boolean;
+  readonly publicKey: string | null;
 }
 
-function verdictText({ stdout }: Io, { request, decision, verdict }: Answered): string {
+function verdictText({ stdout }: Io, { request, decision, verdict, verified, publicKey }: Answered): string {
   const paint = paintFor(stdout);
+  const reviewer = safe(decision.reviewer);
   const what = `${request.shortId} ${safe(request.server)} / ${safe(request.tool)} for ${safe(request.requester.subject)}`;
   const detail = safe(verdict.detail);
-  if (EXITS[verdict.code] !== 'ok')
-    return `${paint.red(`this ${decision.answer} does not count [${verdict.code}]`)}  ${what}: ${detail}`;
+  if (EXITS[verdict.code] !== 'ok') {
+    const refused = `${paint.red(`this ${decision.answer} does not count [${verdict.code}]`)}  ${what}: ${detail}`;
+    const showKey = verdict.code === 'badSignature' && publicKey !== null;
+    return showKey ? `${refused}\nit was signed by people: { ${reviewer}: { key: '${publicKey}' } }` : refused;
+  }
   const counted = verdict.counted === null ? '' : ` (${verdict.counted.allows} of ${verdict.counted.needed})`;
-  const sign = decision.signature === undefined ? paint.red('UNVERIFIED: not signed') : 'signed';
-  return `${paint.green(decision.answer === 'allow' ? 'allow' : 'deny')} ${what}: ${detail}${counted}\nrecorded as ${safe(decision.reviewer)}, ${sign}`;
+  const sign = verified ? 'signed' : paint.red(`UNVERIFIED: ${unverifiedReason(decision)}`);
+  return `${paint.green(decision.answer === 'allow' ? 'allow' : 'deny')} ${what}: ${detail}${counted}\nrecorded as ${reviewer}, ${sign}`;
+}
+
+function unverifiedReason({ reviewer, signature }: Decision): string {
+  return signature === undefined ? 'not signed' : `the active policy lists no key of ${safe(reviewer)}`;
 }

@@ -1,17 +1,18 @@
 import { readFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import type { Policy } from '../../core/policy';
 import { parsePolicyFile } from '../../core/policy-file';
+import type { Trust } from '../../ledger/ledger';
 import { activePolicyText } from '../../ledger/queries';
 import { describeCommand, withJson, withState, type Cli } from '../command';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
 import { paintFor } from '../paint';
-import { findPlace, withLedger, type PlaceOptions } from '../place';
-import { policyText, problemText, ruleChanges } from '../policy-text';
+import { defaultTrustOf, findPlace, withLedger, type Place, type PlaceOptions } from '../place';
+import { lostKeyWarnings, peopleChanges, policyText, problemText, ruleChanges } from '../policy-text';
 import { probeServers } from '../probe-servers';
 import { withProgress } from '../progress';
 import { count, jsonBlock, jsonLine, safe, safeBlock, when } from '../text';
@@ -19,6 +20,7 @@ import { errorCode } from '../error-code';
 
 interface Options extends PlaceOptions {
   readonly as?: string;
+  readonly against?: 'active';
   readonly probe?: boolean;
   readonly text?: boolean;
   readonly json?: boolean;
@@ -28,12 +30,13 @@ export function addPolicy(program: Command, { io, end }: Cli): void {
   const policy = program
     .command('policy')
     .description('Check, apply and show the policy: who may call what, and what asks whom');
-  describeCommand(withJson(policy.command('check')), {
+  describeCommand(withJson(withState(policy.command('check'))), {
     summary: 'Read a policy file strictly and say what it means. Changes nothing.',
-    examples: ['holdpoint policy check policy.yaml'],
-    exits: ['notFound'],
+    examples: ['holdpoint policy check policy.yaml', 'holdpoint policy check policy.yaml --against active'],
+    exits: ['notFound', 'unreachable'],
   })
     .argument('<file>', 'the policy file')
+    .addOption(new Option('--against <which>', 'also say what would change').choices(['active']))
     .action((file: string, options: Options) => end(check(io, file, options)));
   describeCommand(withJson(withState(policy.command('apply'))), {
     summary: 'Make a policy file the active policy of every process on this ledger.',
@@ -53,12 +56,29 @@ export function addPolicy(program: Command, { io, end }: Cli): void {
     .action((options: Options) => end(show(io, options)));
 }
 
-async function check(io: Io, file: string, { json = false }: Options): Promise<ExitName> {
-  const read = await readPolicy(io, file);
-  if (json) io.stdout.write(`${jsonBlock(read.parsed)}\n`);
-  else if (read.parsed.ok) io.stdout.write(`${safe(file)} is a policy: ${policyText(read.parsed.policy)}\n`);
-  else io.stderr.write(`${read.parsed.problems.map(problemText).join('\n')}\n`);
-  return read.parsed.ok ? 'ok' : 'refused';
+async function check(io: Io, file: string, options: Options): Promise<ExitName> {
+  const { parsed } = await readPolicy(io, file);
+  const against = parsed.ok && options.against !== undefined ? await compare(io, parsed.policy, options) : null;
+  if (options.json === true) {
+    const { warnings } = against ?? {};
+    io.stdout.write(`${jsonBlock({ ...parsed, ...(warnings !== undefined && { warnings }) })}\n`);
+  } else if (parsed.ok) {
+    warn(io, against?.warnings ?? []);
+    io.stdout.write(`${safe(file)} is a policy: ${policyText(parsed.policy)}\n${against?.text ?? ''}`);
+  } else io.stderr.write(`${parsed.problems.map(problemText).join('\n')}\n`);
+  return parsed.ok ? 'ok' : 'refused';
+}
+
+/** What would change if this policy took the place of the active one. */
+async function compare(io: Io, policy: Policy, options: Options) {
+  const place = await findPlace(io, options);
+  const active = await withLedger(place, (ledger) => ledger.activePolicy());
+  const before = active?.policy ?? null;
+  const name = active === null ? 'no policy, since none is active' : `the active policy, ${active.version}`;
+  return {
+    text: `Against ${name}:\n${changesText(io, before, policy)}\n`,
+    warnings: lostKeyWarnings(before, { policy, trust: trustAt(place, policy) }),
+  };
 }
 
 async function readPolicy({ cwd }: Io, file: string) {
@@ -82,7 +102,7 @@ async function apply(io: Io, file: string, options: Options): Promise<ExitName> 
   const place = await findPlace(io, options);
   const by = options.as ?? userInfo().username;
   const { policy } = parsed;
-  const warnings =
+  const probed =
     options.probe === false
       ? []
       : await withProgress(io, 'asking the servers for their tools', probeServers(policy, io.env));
@@ -94,13 +114,29 @@ async function apply(io: Io, file: string, options: Options): Promise<ExitName> 
     }),
     { create: true },
   );
-  const paint = paintFor(io.stderr);
-  for (const warning of warnings) io.stderr.write(`${paint.yellow('warning:')} ${warning}.\n`);
+  const warnings = [...probed, ...lostKeyWarnings(before?.policy ?? null, { policy, trust: trustAt(place, policy) })];
+  warn(io, warnings);
   if (options.json === true) io.stdout.write(`${jsonLine({ ...applied, by, warnings })}\n`);
   else if (applied.changed)
     io.stdout.write(appliedText(io, { file, by, version: applied.version, before: before?.policy ?? null, policy }));
   else io.stdout.write(`Policy ${applied.version} is this very file already; nothing changed.\n`);
   return 'ok';
+}
+
+function trustAt(place: Place, { trust }: Policy): Trust {
+  return trust ?? defaultTrustOf(place);
+}
+
+function warn({ stderr }: Io, warnings: readonly string[]): void {
+  const paint = paintFor(stderr);
+  for (const warning of warnings) stderr.write(`${paint.yellow('warning:')} ${warning}.\n`);
+}
+
+/** What applying one policy after another changes, a line each. */
+function changesText({ stdout }: Io, before: Policy | null, next: Policy): string {
+  const paint = paintFor(stdout);
+  const changes = [...peopleChanges(before, next, paint), ...ruleChanges(before, next, paint)];
+  return changes.length === 0 ? '  no rule and no person changed' : changes.join('\n');
 }
 
 interface Applied {
@@ -111,13 +147,12 @@ interface Applied {
   readonly policy: Policy;
 }
 
-function appliedText({ stdout }: Io, { file, by, version, before, policy }: Applied): string {
-  const changes = ruleChanges(before, policy, paintFor(stdout));
+function appliedText(io: Io, { file, by, version, before, policy }: Applied): string {
   const open =
     before === null
       ? ''
       : 'Open requests keep their reviewers and deadlines; what was allowed and not sent is judged by the new rules.\n';
-  return `Policy ${version} is active: ${safe(file)}, recorded as applied by ${safe(by)}.\n${changes.length === 0 ? '  no rule changed' : changes.join('\n')}\n${open}`;
+  return `Policy ${version} is active: ${safe(file)}, recorded as applied by ${safe(by)}.\n${changesText(io, before, policy)}\n${open}`;
 }
 
 async function show(io: Io, options: Options): Promise<ExitName> {

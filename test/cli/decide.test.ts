@@ -45,6 +45,19 @@ describe('holdpoint allow', () => {
     expect(stdout).toContain('recorded as r2, UNVERIFIED: not signed');
   });
 
+  test('signed by a person without a key in the policy is recorded as unverified, and says why', async () => {
+    const { shortId, operationId } = await openRequest();
+    const key = join(stage.stateDir, 'r2.pem');
+    writeFileSync(key, generateReviewerKey().privateKey, { mode: 0o600 });
+    const { code, stdout } = await stage.run(['allow', shortId, '--as', 'r2', '--key', key]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('recorded as r2, UNVERIFIED: the active policy lists no key of r2');
+    const grants = JSON.parse((await stage.run(['grant', 'list', '--json'])).stdout) as readonly object[];
+    expect(grants).toContainEqual(
+      expect.objectContaining({ grantId: `gr_${operationId.slice(3)}.1`, deciders: ['r2'], verified: false }),
+    );
+  });
+
   test('can shorten a window, not widen it', async () => {
     const { shortId } = await openRequest();
     const wide = await stage.run(['allow', shortId, '--minutes', '31']);
@@ -74,15 +87,18 @@ describe('holdpoint allow', () => {
   test('by a stranger, by the requester and with a foreign key does not count', async () => {
     const { shortId } = await openRequest();
     const foreign = join(stage.stateDir, 'foreign.pem');
-    writeFileSync(foreign, generateReviewerKey().privateKey, { mode: 0o600 });
+    const { privateKey, publicKey } = generateReviewerKey();
+    writeFileSync(foreign, privateKey, { mode: 0o600 });
     const tries = [
       { args: ['--as', 'nobody'], code: 'notAReviewer' },
       { args: ['--as', 'u1'], code: 'notAReviewer' },
-      { args: ['--key', foreign], code: 'badSignature' },
+      { args: ['--as', 'nobody', '--key', foreign], code: 'notAReviewer' },
+      { args: ['--key', foreign], code: 'badSignature', says: `people: { r1: { key: '${publicKey}' } }` },
     ];
-    for (const { args, code } of tries) {
+    for (const { args, code, says = '' } of tries) {
       const ran = await stage.run(['allow', shortId, ...args]);
       expect(ran).toMatchObject({ code: 1, stdout: expect.stringContaining(`[${code}]`) });
+      expect(ran.stdout).toContain(says);
     }
     expect((await stage.run(['show', shortId])).stdout).toContain('waits for a decision');
   });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { publicKeyOf } from '../../client';
+import { generateReviewerKey, publicKeyOf } from '../../client';
 import { run, startCliStage, temporaryFolder, type CliStage } from '../support/cli';
 import { policyText } from '../support/policy-text';
 
@@ -80,8 +80,9 @@ describe('holdpoint policy apply', () => {
 `);
     const file = write('next.yaml', text);
     const { code, stdout, stderr } = await stage.run(['policy', 'apply', file, '--as', 'opal'], { cwd: folder });
-    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^warning: r1 lost the key .*\n$/) });
     expect(stdout).toBe(`Policy 2 is active: next.yaml, recorded as applied by opal.
+  ~ person r1 lost the key
   + rule reads
   ~ rule production-migrations: approvers changed
 Open requests keep their reviewers and deadlines; what was allowed and not sent is judged by the new rules.
@@ -95,6 +96,28 @@ Open requests keep their reviewers and deadlines; what was allowed and not sent 
     });
     const back = write('back.yaml', policyText({ url: stage.harness.tools.url }));
     expect((await stage.run(['policy', 'apply', back], { cwd: folder })).stdout).toContain('  - rule reads\n');
+  });
+
+  test('names who lost a key, before and when it is applied', async () => {
+    const people = (key: string) => `  r1: { groups: [dba]${key} }
+  r2: { groups: [dba] }
+  l1: { groups: [dba-leads] }
+  u1: { groups: [platform] }
+  u2: { groups: [platform] }`;
+    const { url } = stage.harness.tools;
+    const { publicKey } = generateReviewerKey();
+    const withKey = write('keyed.yaml', policyText({ url, people: people(`, key: '${publicKey}'`) }));
+    await stage.run(['policy', 'apply', withKey], { cwd: folder });
+    const without = write('keyless.yaml', policyText({ url, people: people('') }));
+    const warning =
+      'warning: r1 lost the key that the policy before listed: decisions under this name count as UNVERIFIED, signed or not, until people lists a key again.\n';
+    const change = '  ~ person r1 lost the key\n';
+    const checked = await stage.run(['policy', 'check', without, '--against', 'active'], { cwd: folder });
+    expect(checked).toMatchObject({ code: 0, stderr: warning });
+    expect(checked.stdout).toMatch(/\nAgainst the active policy, \d+:\n {2}~ person r1 lost the key\n/);
+    const applied = await stage.run(['policy', 'apply', without], { cwd: folder });
+    expect(applied).toMatchObject({ code: 0, stderr: warning });
+    expect(applied.stdout).toContain(change);
   });
 
   test('with a problem leaves the active policy as it is', async () => {
