@@ -20,6 +20,7 @@ import { decoded } from './decoded';
 import { holdpointError, HoldpointError } from './errors';
 import { readStoredRequest, readStoredResult } from './stored-result';
 import { temporalError, typed } from './temporal-error';
+import { untilClosed } from './until-closed';
 
 /** One result for each call, in call order. */
 export interface TurnCallResult {
@@ -96,12 +97,10 @@ export class Turn {
   }
 
   private async *eventsUntilEnd(signal: AbortSignal): AsyncGenerator<TurnEvent, void, void> {
-    const ended = this.client
-      .withAbortSignal(signal, () => this.end())
-      .then(
-        (result) => ({ result }),
-        (error: unknown) => ({ error }),
-      );
+    const ended = this.end(signal).then(
+      (result) => ({ result }),
+      (error: unknown) => ({ error }),
+    );
     let seen = 0;
     for (let pauseMs = FIRST_POLL_MS; ;) {
       const over = await Promise.race([ended, delay(0, null)]);
@@ -163,11 +162,14 @@ export class Turn {
     return { operationId, subject, taskQueue };
   }
 
-  /** The result of the turn's latest run: an operator's reset ends the run that was being awaited, not the turn. */
-  private async end(): Promise<TurnResult> {
+  /**
+   * The result of the turn's latest run: an operator's reset ends the run that was being awaited, not the turn. Where
+   * `signal` aborts, nothing of the wait is left behind.
+   */
+  private async end(signal?: AbortSignal): Promise<TurnResult> {
     for (let runId: string | undefined; ;) {
       try {
-        return decoded(await this.handle.result());
+        return decoded(await (signal === undefined ? this.handle.result() : this.resultUnless(signal)));
       } catch (error) {
         if (!(error instanceof WorkflowFailedError)) throw error;
         const latest = (await this.handle.describe()).runId;
@@ -177,6 +179,13 @@ export class Turn {
         runId = latest;
       }
     }
+  }
+
+  private async resultUnless(signal: AbortSignal): Promise<TurnResult> {
+    // What a poll could not tell, the question for the result does, in the client's own errors.
+    await untilClosed(this.client, this.workflowId, signal).catch(() => undefined);
+    signal.throwIfAborted();
+    return this.client.withAbortSignal(signal, () => this.handle.result());
   }
 
   private async show({ callId, operationId, end }: CallResult): Promise<TurnCallResult> {

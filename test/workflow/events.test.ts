@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { getEventListeners } from 'node:events';
 import { Client, Connection } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
 import { connect, type TurnEvent } from '../../client';
 import { dataConverterFor } from '../../client/payload-codec';
 import { migrate, read, remove, someone } from '../support/calls';
@@ -86,24 +88,33 @@ test('a listener that stopped starts from the first event again', async () => {
   ]);
 });
 
-test('a listener that stopped leaves no request to the server behind', async () => {
-  let open = 0;
+type History = Client['workflowService']['getWorkflowExecutionHistory'];
+
+/** A runtime on a connection of its own, whose reads of histories go through `read`. */
+async function runtimeReading(read: (real: History) => (request: Parameters<History>[0]) => ReturnType<History>) {
   const address = process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '';
   const real = await Connection.connect({ address });
+  const history = read(real.workflowService.getWorkflowExecutionHistory.bind(real.workflowService) as History);
   const workflowService = new Proxy(real.workflowService, {
     get: (service, name) =>
-      name !== 'getWorkflowExecutionHistory'
-        ? (Reflect.get(service, name) as unknown)
-        : async (request: Parameters<typeof service.getWorkflowExecutionHistory>[0]) => {
-            open += 1;
-            return service.getWorkflowExecutionHistory(request).finally(() => (open -= 1));
-          },
+      name === 'getWorkflowExecutionHistory' ? history : (Reflect.get(service, name) as unknown),
   });
-  const connection = Object.create(real, { workflowService: { value: workflowService } }) as Connection;
-  const { taskQueue } = harness;
-  const runtime = await connect({
-    client: new Client({ connection, dataConverter: dataConverterFor(undefined) }),
-    taskQueue,
+  const signals: AbortSignal[] = [];
+  const withAbortSignal = <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
+    signals.push(signal);
+    return real.withAbortSignal(signal, call);
+  };
+  const replaced = { workflowService: { value: workflowService }, withAbortSignal: { value: withAbortSignal } };
+  const connection = Object.create(real, replaced) as Connection;
+  const client = new Client({ connection, dataConverter: dataConverterFor(undefined) });
+  return { runtime: await connect({ client, taskQueue: harness.taskQueue }), signals, close: () => real.close() };
+}
+
+test('a listener that stopped leaves no request to the server behind', async () => {
+  let open = 0;
+  const { runtime, close } = await runtimeReading((real) => (request) => {
+    open += 1;
+    return real(request).finally(() => (open -= 1));
   });
   const turn = await runtime.startTurn({ id: randomUUID(), requester: someone(), calls: [remove()] });
   for await (const event of turn.events()) {
@@ -114,7 +125,25 @@ test('a listener that stopped leaves no request to the server behind', async () 
   await eventually(() => expect(open).toBe(0), 2_000);
   await turn.withdraw();
   expect(await outcomes(turn)).toEqual([['c1', 'withdrawn']]);
-  await real.close();
+  await close();
+});
+
+test('a listener keeps one wait for the end, however many polls it takes', async () => {
+  let polls = 0;
+  const { runtime, signals, close } = await runtimeReading((real) => async (request) => {
+    polls += 1;
+    if (polls > 30) return real(request);
+    await real({ ...request, waitNewEvent: false, historyEventFilterType: 1 });
+    // As the server answers a poll during which nothing has ended.
+    return temporal.api.workflowservice.v1.GetWorkflowExecutionHistoryResponse.create();
+  });
+  const turn = await runtime.startTurn({ id: randomUUID(), requester: someone(), calls: [remove()] });
+  const listening = collect(turn.events());
+  await eventually(() => expect(polls).toBe(31));
+  await turn.withdraw();
+  expect((await listening).map((event) => event.type)).toEqual(['proposed', 'approvalRequired', 'ended']);
+  for (const signal of signals) expect(getEventListeners(signal, 'abort').length).toBeLessThanOrEqual(2);
+  await close();
 });
 
 test('a turn that has moved on elsewhere leaves the earlier one decidable [EVT-05]', async () => {
