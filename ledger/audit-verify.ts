@@ -1,7 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { AuditCheck, type AuditProblem } from './audit-check';
+import { missingGuards } from './audit-guards';
+import { comparePolicies } from './audit-policies';
 import { readChain, readCheckpoints } from './audit-read';
 import type { AuditHead } from './audit-record';
+import { compareRows, type RowProblem } from './audit-rows';
 import { checkCheckpoint, type Checkpoint } from './checkpoint';
 import type { Store } from './transaction';
 
@@ -22,9 +25,23 @@ export interface AuditReport {
   readonly problems: readonly AuditProblem[];
   /** How many signatures were right, and how many stored checkpoints have a key that was not given. */
   readonly checkpoints: { readonly signed: number; readonly keyUnknown: number };
+  /** How the ledger's rows compare with the audit; null for an export, which has none. */
+  readonly rows: RowReport | null;
 }
 
-/** Reads the whole audit chain of a ledger and says what is wrong with it, and where. Others may write meanwhile. */
+/** Requests, decisions, grants, operations and policies, and the triggers that protect what is append-only. */
+export interface RowReport {
+  readonly compared: number;
+  /** 100 at most. */
+  readonly problems: readonly RowProblem[];
+}
+
+const MAX_PROBLEMS = 100;
+
+/**
+ * Reads the whole audit chain of a ledger and says what is wrong with it, and where; then compares the rows that commands
+ * act on with what the chain says of them. Others may write meanwhile.
+ */
 export async function verifyAudit(store: Store, options: VerifyOptions): Promise<AuditReport> {
   const stored = await readCheckpoints(store.db);
   const judged = judgeCheckpoints(stored, options);
@@ -35,7 +52,21 @@ export async function verifyAudit(store: Store, options: VerifyOptions): Promise
     else for (const record of part.records) check.accept(record);
     options.onProgress?.(check.records);
   }
-  return auditReport(check, { head, judged });
+  const report = auditReport(check, { head, judged });
+  const rows = await verifyRows(store);
+  return { ...report, ok: report.ok && rows.problems.length === 0, rows };
+}
+
+async function verifyRows(store: Store): Promise<RowReport> {
+  const policies = await comparePolicies(store.db);
+  const problems = [...(await missingGuards(store)), ...policies.problems];
+  let compared = policies.rows;
+  for await (const part of compareRows(store.db)) {
+    compared += part.rows;
+    problems.push(...part.problems.slice(0, MAX_PROBLEMS));
+    problems.length = Math.min(problems.length, MAX_PROBLEMS);
+  }
+  return { compared, problems };
 }
 
 export interface JudgedCheckpoints {
@@ -82,5 +113,6 @@ export function auditReport(
     last: check.last,
     problems,
     checkpoints: { signed: judged.signed.length, keyUnknown: judged.keyUnknown },
+    rows: null,
   };
 }

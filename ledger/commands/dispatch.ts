@@ -18,6 +18,7 @@ import {
   type OperationRow,
   type RequestRow,
 } from '../rows';
+import { fixedOfOperation } from '../row-digest';
 import type { Tx } from '../transaction';
 import { grantOf, lockGrant, usableGrants } from './locate';
 import { isActive, type CallRef } from './open-call';
@@ -135,7 +136,18 @@ async function consume(tx: Tx, request: Dispatch, found: GrantRow): Promise<bool
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', tx.nowMs)
     .executeTakeFirst();
-  return result.numUpdatedRows === 1n;
+  if (result.numUpdatedRows !== 1n) return false;
+  if (grant.once_for === null) noteUse(tx, { grant, totals, operation: request.call.operationId });
+  return true;
+}
+
+/** A fact of the window's own operation: what is said of a grant is found in one place, whoever used it. */
+function noteUse(
+  tx: Tx,
+  { grant, totals, operation }: { grant: GrantRow; totals: Readonly<Record<string, number>>; operation: string },
+): void {
+  const body = { grantId: grant.grant_id, use: grant.uses + 1, totals: { ...totals }, by: operation };
+  tx.fact({ kind: 'grant.used', operationId: grant.operation_id, body });
 }
 
 /** Thrown to undo a consumed grant when another caller's operation row won; the command then runs again and sees it. */
@@ -152,7 +164,8 @@ async function insert(tx: Tx, request: Dispatch, found: Found | null): Promise<D
     .executeTakeFirst();
   if (result.numInsertedOrUpdatedRows !== 1n) throw new OperationTaken(row.operation_id);
   const approval = found?.approval ?? null;
-  tx.fact({ kind: 'operation.dispatched', operationId: row.operation_id, body: dispatchBody(row, request, approval) });
+  const body = { ...dispatchBody(row, request, approval), row: fixedOfOperation(row) };
+  tx.fact({ kind: 'operation.dispatched', operationId: row.operation_id, body });
   return { kind: 'dispatched', approval, leaseUntilMs: row.lease_until };
 }
 

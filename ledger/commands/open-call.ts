@@ -10,6 +10,7 @@ import type { Policy } from '../../core/policy';
 import type { ApprovalRequest, OpeningCause } from '../../core/request';
 import type { Requester } from '../../core/requester';
 import { TURN_LIMITS } from '../../core/turn';
+import { fixedOfRequest, textDigest } from '../row-digest';
 import { cardOf, termsOf, waitingState, type RequestRow } from '../rows';
 import type { Tx } from '../transaction';
 import { brakeOn } from './brakes';
@@ -206,13 +207,14 @@ async function insertRequest(
       previousResourceVersion:
         canonicalJson(previousVersion) === canonicalJson(plan.draft.resourceVersion) ? null : previousVersion,
     };
+    const row = rowOf(call, request, life);
     const result = await tx.db
       .insertInto('requests')
-      .values(rowOf(call, request, life))
+      .values(row)
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst();
     if (result.numInsertedOrUpdatedRows === 0n) continue;
-    opened(tx, call, request);
+    opened(tx, { call, request, row });
     return { kind: 'state', state: waitingState(request, life) };
   }
   throw new Error(`no short id is free for ${call.operationId}`);
@@ -220,10 +222,15 @@ async function insertRequest(
 
 const MOST_SHORT_IDS = 16;
 
-function opened(tx: Tx, call: CallRef, request: ApprovalRequest): void {
+function opened(
+  tx: Tx,
+  { call, request, row }: { call: CallRef; request: ApprovalRequest; row: ReturnType<typeof rowOf> },
+): void {
   const { revision, bindingDigest, cause, policyVersion, deadlineAtMs } = request;
   if (revision === 1) tx.fact({ kind: 'call.proposed', operationId: call.operationId, body: proposalBody(call) });
-  const body = { revision, bindingDigest, cause, policyVersion, deadlineAtMs, rule: ruleBody(request) };
+  const at = { deadlineAtMs, level: row.level, dueAtMs: row.due_at };
+  const digests = { card: textDigest(row.card), row: fixedOfRequest(row) };
+  const body = { revision, bindingDigest, cause, policyVersion, ...at, rule: ruleBody(request), ...digests };
   tx.fact({ kind: 'request.opened', operationId: call.operationId, body });
   tx.emit(requestEvent('opened', request));
 }

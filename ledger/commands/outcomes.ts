@@ -82,7 +82,8 @@ function columnsOf(ending: Ending) {
 
 function note(tx: Tx, row: OperationRow, settledBy: string | null): void {
   const { state, evidence, detail, result_digest: resultDigest, attempt, workflow_id: workflowId, subject } = row;
-  const body: JsonObject = { outcome: state, evidence, detail, resultDigest, attempt, settledBy };
+  const isError = row.result_is_error === null ? null : row.result_is_error === 1;
+  const body: JsonObject = { outcome: state, evidence, detail, resultDigest, isError, attempt, settledBy };
   tx.fact({
     kind: settledBy === null ? `operation.${state}` : 'operation.settled',
     operationId: row.operation_id,

@@ -1,6 +1,7 @@
 import type { Policy } from '../../core/policy';
 import { canonicalJson } from '../../core/json';
 import { jsonOf } from '../../core/json-record';
+import { textDigest } from '../row-digest';
 import { compiledOf } from '../rows';
 import { sha256Hex } from '../../core/digest';
 import type { Store, Tx } from '../transaction';
@@ -37,6 +38,7 @@ export async function applyPolicy(
     .select((eb) => eb.fn.max('version').as('version'))
     .executeTakeFirst();
   const version = (last?.version ?? 0) + 1;
+  const compiled = canonicalJson(jsonOf(policy));
   await tx.db.updateTable('policies').set({ active: 0 }).where('active', '=', 1).execute();
   await tx.db
     .insertInto('policies')
@@ -45,7 +47,7 @@ export async function applyPolicy(
       digest,
       file_name: fileName,
       text,
-      compiled: canonicalJson(jsonOf(policy)),
+      compiled,
       applied_by: by,
       applied_at: tx.nowMs,
       active: 1,
@@ -54,7 +56,7 @@ export async function applyPolicy(
   tx.fact({
     kind: 'policy.applied',
     operationId: null,
-    body: { version, digest, by, previous: active?.version ?? null },
+    body: { version, digest, compiled: textDigest(compiled), fileName, by, previous: active?.version ?? null },
   });
   return { version, changed: true };
 }

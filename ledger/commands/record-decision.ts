@@ -2,7 +2,7 @@ import { jsonOf } from '../../core/json-record';
 import { unreachable } from '../../core/unreachable';
 import type { CallState } from '../../core/call-state';
 import type { Decision, Verdict, VerdictCode } from '../../core/decision';
-import { asksOwnHuman, extentOf, type GrantTerms } from '../../core/grant';
+import { asksOwnHuman, extentOf, type GrantExtent, type GrantTerms } from '../../core/grant';
 import {
   judgeDecision,
   progressOf,
@@ -13,6 +13,7 @@ import {
 } from '../../core/judge-decision';
 import { canonicalJson, type JsonObject } from '../../core/json';
 import type { Policy } from '../../core/policy';
+import { fixedOfGrant, textDigest } from '../row-digest';
 import {
   cardOf,
   countedOf,
@@ -24,6 +25,7 @@ import {
   stateOfRequest,
   termsOf,
   type DecisionRow,
+  type GrantRow,
   type RequestRow,
 } from '../rows';
 import type { Tx } from '../transaction';
@@ -117,7 +119,7 @@ async function applyEffect(tx: Tx, { row, decisions, judgement, judged }: Applyi
     case 'count':
       return row;
     case 'deny':
-      return closeRequest(tx, row, { state: 'denied', reason: null });
+      return closeRequest(tx, row, { state: 'denied', reason: decisions.at(-1)?.reason ?? null });
     case 'allow': {
       const closed = await closeRequest(tx, row, { state: 'allowed', reason: null });
       await issueGrant(tx, { row, decisions, judgement });
@@ -143,40 +145,56 @@ async function issueGrant(
     policyVersion: cardOf(row).policyVersion,
     resourceVersion: cardOf(row).resourceVersion,
   };
-  const grantId = `gr_${row.operation_id.slice(3)}.${row.revision}`;
+  const grant = grantRow(tx, { row, terms, extent });
   await tx.db
     .insertInto('grants')
-    .values({
-      grant_id: grantId,
-      operation_id: row.operation_id,
-      revision: row.revision,
-      once_for: extent.once ? row.operation_id : null,
-      requester_key: row.requester_key,
-      subject: row.subject,
-      agent: row.agent,
-      server: row.server,
-      tool: row.tool,
-      binding_digest: row.binding_digest,
-      terms: canonicalJson(jsonOf(terms)),
-      uses: 0,
-      max_uses: extent.maxUses,
-      totals: '{}',
-      granted_at: tx.nowMs,
-      expires_at: extent.expiresAtMs,
-      revoked_at: null,
-      revoked_by: null,
-      revoked_reason: null,
-    })
+    .values(grant)
     .onConflict((conflict) => conflict.doNothing())
     .execute();
-  const { deciders, verified } = terms;
-  const body = { grantId, revision: row.revision, expiresAtMs: extent.expiresAtMs, uses: extent.maxUses };
-  tx.fact({
-    kind: 'grant.issued',
-    operationId: row.operation_id,
-    body: { ...body, deciders: [...deciders], verified },
-  });
-  if (!extent.once) await coverSiblings(tx, row, { grantId, left: extent.maxUses - 1 });
+  noteGrant(tx, grant, terms);
+  if (!extent.once) await coverSiblings(tx, row, { grantId: grant.grant_id, left: extent.maxUses - 1 });
+}
+
+function grantRow(
+  tx: Tx,
+  { row, terms, extent }: { row: RequestRow; terms: GrantTerms; extent: GrantExtent },
+): GrantRow {
+  return {
+    grant_id: `gr_${row.operation_id.slice(3)}.${row.revision}`,
+    operation_id: row.operation_id,
+    revision: row.revision,
+    once_for: extent.once ? row.operation_id : null,
+    requester_key: row.requester_key,
+    subject: row.subject,
+    agent: row.agent,
+    server: row.server,
+    tool: row.tool,
+    binding_digest: row.binding_digest,
+    terms: canonicalJson(jsonOf(terms)),
+    uses: 0,
+    max_uses: extent.maxUses,
+    totals: '{}',
+    granted_at: tx.nowMs,
+    expires_at: extent.expiresAtMs,
+    revoked_at: null,
+    revoked_by: null,
+    revoked_reason: null,
+  };
+}
+
+function noteGrant(tx: Tx, grant: GrantRow, { deciders, verified }: GrantTerms): void {
+  const body = {
+    grantId: grant.grant_id,
+    revision: grant.revision,
+    once: grant.once_for !== null,
+    expiresAtMs: grant.expires_at,
+    uses: grant.max_uses,
+    deciders: [...deciders],
+    verified,
+    terms: textDigest(grant.terms),
+    row: fixedOfGrant(grant),
+  };
+  tx.fact({ kind: 'grant.issued', operationId: grant.operation_id, body });
 }
 
 /**
@@ -212,16 +230,23 @@ function note(
   tx: Tx,
   { received, judged, row }: { received: DecisionToRecord; judged: Judged; row: RequestRow },
 ): void {
-  const counts = judged.effect !== 'none';
   const { decision, signature } = received;
+  const kind = kindOf(judged);
   const body = {
     ...decisionBody(decision),
     code: judged.code,
     signature,
     trust: received.trust,
     openRevision: row.revision,
+    ...(kind === 'decision.recorded' && { message: textDigest(canonicalJson(jsonOf(decision))) }),
   };
-  tx.fact({ kind: counts ? 'decision.recorded' : 'decision.notCounted', operationId: decision.operationId, body });
+  tx.fact({ kind, operationId: decision.operationId, body });
+}
+
+/** A decision that is sent again is accepted again, but it counts once. */
+function kindOf({ effect, code }: Judged): 'decision.recorded' | 'decision.repeated' | 'decision.notCounted' {
+  if (effect !== 'none') return 'decision.recorded';
+  return code === 'accepted' ? 'decision.repeated' : 'decision.notCounted';
 }
 
 function decisionBody(decision: Decision): JsonObject {

@@ -1,6 +1,9 @@
 import { unreachable } from '../../core/unreachable';
 import type { Store } from '../transaction';
 
+/** Tables whose rows are never changed. */
+export const APPEND_ONLY = ['audit', 'decisions', 'checkpoints'] as const;
+
 /** Makes the store refuse a change of what was recorded. Who owns the database can drop it, so `audit verify` exists. */
 export function appendOnlyTrigger(table: string, kind: Store['kind']): string[] {
   switch (kind) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sql, type Kysely } from 'kysely';
 import { AUDIT_CHAIN, ZERO_HASH } from '../audit-record';
 import type { Store } from '../transaction';
-import { POSTGRES_FUNCTIONS, appendOnlyTrigger } from './0001-guards';
+import { APPEND_ONLY, POSTGRES_FUNCTIONS, appendOnlyTrigger } from './0001-guards';
 
 /** How the two stores spell a type. Texts are compared by bytes on both, so that both sort alike. */
 interface Spelling {
@@ -53,7 +53,7 @@ export async function createLedger(db: Kysely<unknown>, kind: Store['kind']): Pr
     ...deliveryTables(spelling),
     ...INDEXES,
     ...(kind === 'postgres' ? POSTGRES_FUNCTIONS : []),
-    ...['audit', 'decisions', 'checkpoints'].flatMap((table) => appendOnlyTrigger(table, kind)),
+    ...APPEND_ONLY.flatMap((table) => appendOnlyTrigger(table, kind)),
   ];
   for (const statement of statements) await sql.raw(statement).execute(db);
   await sql`insert into audit_heads (chain, seq, hash) values (${AUDIT_CHAIN}, 0, ${ZERO_HASH})`.execute(db);

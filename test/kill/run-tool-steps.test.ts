@@ -40,7 +40,11 @@ async function killedAt(stage: Stage, { tool, at }: Killed, meanwhile?: (stage: 
   const [result] = await turn.results();
   const facts = await stage.facts(operationId);
   const audit = await verifyAudit(stage.store, { publicKeys: [] });
-  expect({ verdict: verdict.code, audit: audit.problems }).toEqual({ verdict: 'accepted', audit: [] });
+  expect({ verdict: verdict.code, audit: audit.problems, rows: audit.rows?.problems }).toEqual({
+    verdict: 'accepted',
+    audit: [],
+    rows: [],
+  });
   expect(facts.filter(({ kind }) => kind === 'decision.recorded')).toHaveLength(1);
   expect(facts.filter(({ kind }) => kind === 'grant.issued')).toHaveLength(1);
   return { operationId, end: result!.end, text: result!.textForModel, facts: facts.map(({ kind }) => kind) };

@@ -1,6 +1,8 @@
 import type { CallState } from '../../core/call-state';
 import type { Requester } from '../../core/requester';
 import { refusal } from '../../core/errors';
+import type { RowProblem } from '../../ledger/audit-rows';
+import { verifyAudit } from '../../ledger/audit-verify';
 import { listGrants } from '../../ledger/grant-queries';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
 import type { Opened } from '../../ledger/commands/open-call';
@@ -24,14 +26,21 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
   let ledger: Ledger;
   let active: Active;
   let nowMs = T0;
+  /** What `audit verify` says of the rows after a test: nothing, but where the test changed one itself. */
+  let differing: readonly RowProblem[];
 
   beforeEach(async () => {
     nowMs = T0;
+    differing = [];
     fresh = await freshStore(kind, { clock: () => nowMs });
     ledger = createLedger(fresh.store, { defaultTrust: 'namespace' });
     active = await activate(ledger);
   });
-  afterEach(() => fresh.remove());
+  afterEach(async () => {
+    const { rows } = await verifyAudit(fresh.store, { publicKeys: [] });
+    await fresh.remove();
+    expect(rows?.problems).toEqual(differing);
+  });
 
   const open = (call: PreparedFixture) => openPending(ledger, call, active);
   const state = (opened: Opened | undefined): CallState => {
@@ -243,6 +252,8 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
       const call = prepared({ arguments: { sql: 'ADD COLUMN note' } });
       await allow(call);
       await fresh.tamper(`update requests set card = replace(card, 'note', 'nota')`);
+      const row = `requests ${call.ref.operationId} revision 1`;
+      differing = [{ row, detail: 'card is not what was recorded' }];
       expect(await ledger.dispatch(call.dispatching(active))).toEqual({ kind: 'stale', cause: 'argumentsChanged' });
     });
     test('by a policy that is not the active one any more', async () => {

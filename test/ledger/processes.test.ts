@@ -42,7 +42,8 @@ describe.each(STORE_KINDS)('processes on one %s ledger', (kind) => {
       .select((eb) => eb.fn.sum<number | string>('uses').as('uses'))
       .executeTakeFirstOrThrow();
     expect(Number(uses)).toBe(grants);
-    expect(await verifyAudit(fresh.store, { publicKeys: [] })).toMatchObject({ ok: true, records: grants });
+    // The grants are this test's own, without a fact of their issue.
+    expect(await verifyAudit(fresh.store, { publicKeys: [] })).toMatchObject({ problems: [], records: grants });
   });
 
   it('one that is killed in mid-batch leaves whole commands only, and all that it had answered', async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
+import { APPEND_ONLY, appendOnlyTrigger } from '../../ledger/migrations/0001-guards';
 import { openPostgresStore } from '../../ledger/postgres';
 import { openSqliteStore } from '../../ledger/sqlite';
 import { sqliteEngine } from '../../ledger/sqlite-engine';
@@ -21,8 +22,10 @@ export interface FreshStore {
   readonly log: RecordedLog;
   /** A second handle on the same ledger, as another process has it. */
   another(): Promise<Store>;
-  /** Statements past Holdpoint, with the triggers that protect records switched off. */
+  /** Statements past Holdpoint; the triggers that protect records are switched off meanwhile. */
   tamper(...statements: readonly string[]): Promise<void>;
+  /** Statements past Holdpoint, with the triggers as they are. */
+  change(...statements: readonly string[]): Promise<void>;
   /** Closes every handle and removes the ledger. */
   remove(): Promise<void>;
 }
@@ -48,6 +51,7 @@ export async function freshStore(kind: Store['kind'], options: FreshStoreOptions
       return handle;
     },
     tamper: (...statements) => place.tamper(statements),
+    change: (...statements) => place.change(statements),
     async remove() {
       await Promise.all(handles.map((handle) => handle.close()));
       await place.remove();
@@ -60,6 +64,7 @@ export interface FreshPlace {
   readonly url: string;
   open(options: FreshStoreOptions & { readonly log: RecordedLog }): Promise<Store>;
   tamper(statements: readonly string[]): Promise<void>;
+  change(statements: readonly string[]): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -67,23 +72,26 @@ export async function freshPlace(kind: Store['kind']): Promise<FreshPlace> {
   return kind === 'sqlite' ? freshFile() : freshSchema();
 }
 
-const GUARDED = ['audit', 'decisions', 'checkpoints'];
-const SQLITE_UNGUARD = GUARDED.flatMap((table) =>
+const SQLITE_UNGUARD = APPEND_ONLY.flatMap((table) =>
   ['update', 'delete'].map((change) => `drop trigger if exists ${table}_no_${change}`),
 );
-const POSTGRES_UNGUARD = GUARDED.map((table) => `drop trigger if exists ${table}_append_only on ${table}`);
+const SQLITE_GUARD = APPEND_ONLY.flatMap((table) => appendOnlyTrigger(table, 'sqlite'));
+const postgresTriggers = (verb: 'disable' | 'enable') =>
+  APPEND_ONLY.map((table) => `alter table ${table} ${verb} trigger ${table}_append_only`);
 
 async function freshFile(): Promise<FreshPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-ledger-'));
   const path = join(folder, 'ledger.db');
+  const change = async (statements: readonly string[]) => {
+    const database = (await sqliteEngine()).open(path);
+    for (const statement of statements) database.exec(statement);
+    database.close();
+  };
   return {
     url: pathToFileURL(path).href,
     open: (options) => openSqliteStore({ path, ...options }),
-    tamper: async (statements) => {
-      const database = (await sqliteEngine()).open(path);
-      for (const statement of [...SQLITE_UNGUARD, ...statements]) database.exec(statement);
-      database.close();
-    },
+    tamper: (statements) => change([...SQLITE_UNGUARD, ...statements, ...SQLITE_GUARD]),
+    change,
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
@@ -99,7 +107,9 @@ async function freshSchema(): Promise<FreshPlace> {
   return {
     url,
     open: (options) => openPostgresStore({ url, ...options }),
-    tamper: (statements) => postgres(url, [...POSTGRES_UNGUARD, ...statements]),
+    tamper: (statements) =>
+      postgres(url, [...postgresTriggers('disable'), ...statements, ...postgresTriggers('enable')]),
+    change: (statements) => postgres(url, statements),
     remove: () => postgres(databaseUrl, [`drop schema ${schema} cascade`]),
   };
 }
