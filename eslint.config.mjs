@@ -46,6 +46,7 @@ export default tseslint.config(
       'core/*-schema.ts',
       'core/json-record.ts',
       'ledger/rows.ts',
+      'core/display.ts',
       'workflows/payload-converter.ts',
       'workflows/turn-shape.ts',
     ],

@@ -1,11 +1,11 @@
-import { notes, showJson } from '../core/display';
+import { notes, showJson, type Shown } from '../core/display';
 import type { MaterialField } from '../core/evaluation';
 import type { JsonValue } from '../core/json';
 import { atPointer } from '../core/json';
 import type { ApprovalRequest } from '../core/request';
 import { askLines, line, type CardView } from './card-ask';
 import type { Paint } from './paint';
-import { gutter, safe, when } from './text';
+import { gutter, safe, safeBlock, when } from './text';
 
 /**
  * An approval request for a terminal: who asks, what will run, which rule asks and what an allow would permit; the
@@ -36,7 +36,7 @@ export function cardText(view: CardView, paint: Paint): string {
   ].join('\n');
 }
 
-function block(label: string, text: string): readonly string[] {
+function block(label: string, text: Shown): readonly string[] {
   return [label, gutter(text)];
 }
 
@@ -47,7 +47,7 @@ function requesterText({ requester }: ApprovalRequest): string {
 }
 
 function titleText({ toolTitle }: ApprovalRequest): string {
-  return toolTitle === null ? '' : `  (its server calls it ${safe(JSON.stringify(toolTitle))})`;
+  return toolTitle === null ? '' : `  (its server calls it ${showJson(toolTitle, 'line')})`;
 }
 
 const CAUSES: Readonly<Record<ApprovalRequest['cause'], string>> = {
@@ -79,11 +79,14 @@ function fieldLines(field: MaterialField, paint: Paint): readonly string[] {
   const isLong =
     field.as === 'sql' || field.as === 'json' || (typeof field.value === 'string' && field.value.includes('\n'));
   if (!isLong) return [`${head}: ${valueText(field.value)}${warned}`];
-  return [`${head}:${warned}`, gutter(typeof field.value === 'string' ? field.value : showJson(field.value), '    ')];
+  return [
+    `${head}:${warned}`,
+    gutter(typeof field.value === 'string' ? safeBlock(field.value) : showJson(field.value), '    '),
+  ];
 }
 
 function valueText(value: JsonValue): string {
-  return typeof value === 'string' ? safe(value) : safe(JSON.stringify(value));
+  return typeof value === 'string' ? safe(value) : showJson(value, 'line');
 }
 
 function previewLines({ preview }: ApprovalRequest): readonly string[] {
@@ -92,20 +95,20 @@ function previewLines({ preview }: ApprovalRequest): readonly string[] {
 }
 
 /** A state is data: its members on lines of their own, where the tool gives any. */
-function stateText(value: JsonValue): string {
+function stateText(value: JsonValue): Shown {
   const structured = atPointer(value, '/structuredContent');
   return structured.found ? showJson(structured.value) : readable(value);
 }
 
 /** The text of a tool's result, or its structured content, or the whole as JSON. */
-function readable(value: JsonValue): string {
+function readable(value: JsonValue): Shown {
   const content = atPointer(value, '/content');
   const blocks: readonly JsonValue[] = content.found && Array.isArray(content.value) ? content.value : [];
   const texts = blocks.flatMap((entry) => {
     const text = atPointer(entry, '/text');
     return text.found && typeof text.value === 'string' ? [text.value] : [];
   });
-  if (texts.length > 0) return texts.join('\n');
+  if (texts.length > 0) return safeBlock(texts.join('\n'));
   const structured = atPointer(value, '/structuredContent');
   return showJson(structured.found ? structured.value : value);
 }
@@ -138,13 +141,15 @@ function similarLines({ similar }: ApprovalRequest): readonly string[] {
 }
 
 function noteLines({ note }: ApprovalRequest, paint: Paint): readonly string[] {
-  return note === null ? [] : [paint.dim("the model's own words (no fact, nobody checked them)"), gutter(note)];
+  return note === null
+    ? []
+    : [paint.dim("the model's own words (no fact, nobody checked them)"), gutter(safeBlock(note))];
 }
 
 function answerLines({ request, standing, decisions, trust }: CardView, paint: Paint): readonly string[] {
   const made = decisions.map((decision) => {
     const signed = decision.verified ? 'signed' : paint.red('UNVERIFIED: not signed');
-    const reason = decision.reason === null ? '' : `: ${safe(JSON.stringify(decision.reason))}`;
+    const reason = decision.reason === null ? '' : `: ${showJson(decision.reason, 'line')}`;
     const minutes = decision.minutes === null ? '' : ` for ${decision.minutes} min`;
     const revision = decision.revision === request.revision ? '' : ` of revision ${decision.revision}`;
     return `  ${when(decision.atMs)}  ${decision.answer}${minutes}${revision} by ${safe(decision.reviewer)} (${signed}, ${safe(decision.channel)})${reason}`;

@@ -1,4 +1,4 @@
-import { showTerminal, showText } from '../core/display';
+import { showTerminal, showText, type Shown } from '../core/display';
 import type { Conditions, Validity } from '../core/policy';
 import { unreachable } from '../core/unreachable';
 
@@ -10,17 +10,17 @@ const DAY_MS = 24 * HOUR_MS;
 /** Untrusted text on one line. */
 export const safe = showTerminal;
 
-/** Untrusted text of several lines, each behind a rule that it cannot draw itself out of. */
-export function gutter(text: string, indent = '  '): string {
-  return showText(text, 'block')
+/** Untrusted text of several lines: nothing hidden. */
+export function safeBlock(text: string): Shown {
+  return showText(text, 'block');
+}
+
+/** What was made safe, each line behind a rule that it cannot draw itself out of. */
+export function gutter(text: Shown, indent = '  '): string {
+  return text
     .split('\n')
     .map((line) => `${indent}│ ${line}`)
     .join('\n');
-}
-
-/** A message with what others said in it: several lines, nothing hidden. */
-export function safeBlock(text: string): string {
-  return showText(text, 'block');
 }
 
 /** JSON for programs, in ASCII: what a terminal would act upon is an escape that every reader undoes. */

@@ -1,7 +1,7 @@
 import type { TurnCallResult, TurnEvent, TurnSnapshot } from '../client';
 import { unreachable } from '../core/unreachable';
 import type { Paint } from './paint';
-import { count, gutter, safe, when } from './text';
+import { count, gutter, safe, safeBlock, when } from './text';
 
 /** Where a turn stands: one line a call, then what waits for people. */
 export function snapshotText(
@@ -71,7 +71,7 @@ export function resultsText(results: readonly TurnCallResult[], paint: Paint): s
   return results
     .map(({ callId, operationId, outcome, textForModel }) => {
       const head = `${safe(callId)}  ${outcomeWord(outcome, paint)}  ${operationId}`;
-      return `${head}\n${gutter(textForModel)}`;
+      return `${head}\n${gutter(safeBlock(textForModel))}`;
     })
     .join('\n');
 }

@@ -4,6 +4,11 @@ import type { JsonArray, JsonObject, JsonValue } from './json-value';
 /** `line` shows newline and tab as escapes, so that a text cannot fake a second line; `block` keeps these two. */
 export type TextMode = 'line' | 'block';
 
+declare const shown: unique symbol;
+
+/** A text that was made safe to show. It is made so once: shown again, its own escapes would be escaped. */
+export type Shown = string & { readonly [shown]: true };
+
 /** What a reviewer is told about a text beside the text itself. */
 export type TextNote = 'not NFC' | 'mixed scripts' | 'invisible' | 'bidi' | 'control';
 
@@ -35,8 +40,8 @@ const LOOK_ALIKES = [
  * `⟦U+202E⟧`, and so do the brackets, so that two texts never look alike because of it and the text can be read back.
  * Nothing is cut. Which characters count as unassigned is up to the Unicode tables of the running Node.
  */
-export function showText(text: string, mode: TextMode = 'line'): string {
-  return text.replace(HIDDEN, (char) => (mode === 'block' && isLayout(char) ? char : escapeOf(char)));
+export function showText(text: string, mode: TextMode = 'line'): Shown {
+  return text.replace(HIDDEN, (char) => (mode === 'block' && isLayout(char) ? char : escapeOf(char))) as Shown;
 }
 
 /** The first `length` UTF-16 units of a text, one less where the last would be half of a surrogate pair. */
@@ -72,12 +77,17 @@ export function showMarkdown(text: string, mode: TextMode = 'line'): string {
 }
 
 /**
- * A JSON value as text of several lines, members in their order. Names and strings are JSON literals that passed
- * `showText`, so that a string never looks like the structure around it.
- * @param indent blanks for each level
+ * A JSON value as text, members in their order: `block` gives each a line of its own. Names and strings are literals in
+ * which newline, tab, quote and backslash are as JSON writes them, and all else as `showText` does, so that a string
+ * never looks like the structure around it.
  */
-export function showJson(value: JsonValue, indent = 2): string {
-  return jsonLines(value, '\n', ' '.repeat(indent));
+export function showJson(value: JsonValue, mode: TextMode = 'block'): Shown {
+  return (mode === 'block' ? jsonLines(value, '\n', '  ') : jsonLines(value, ' ', '')) as Shown;
+}
+
+/** A JSON value inside markdown, on one line: see `showMarkdown`. */
+export function showJsonMarkdown(value: JsonValue): string {
+  return codeSpan(showJson(value, 'line'));
 }
 
 /** Which warnings a text deserves, always in the same order; a plain newline or tab deserves none. */
@@ -128,7 +138,8 @@ function codeSpan(shown: string): string {
 
 function jsonLines(value: JsonValue, newline: string, step: string): string {
   if (isJsonArray(value)) return arrayLines(value, newline, step);
-  return isJsonObject(value) ? objectLines(value, newline, step) : showText(JSON.stringify(value));
+  if (isJsonObject(value)) return objectLines(value, newline, step);
+  return typeof value === 'string' ? literal(value) : JSON.stringify(value);
 }
 
 function arrayLines(items: JsonArray, newline: string, step: string): string {
@@ -141,6 +152,10 @@ function objectLines(value: JsonObject, newline: string, step: string): string {
   const members = Object.entries(value);
   if (members.length === 0) return '{}';
   const inner = newline + step;
-  const lines = members.map(([name, member]) => `${showText(JSON.stringify(name))}: ${jsonLines(member, inner, step)}`);
+  const lines = members.map(([name, member]) => `${literal(name)}: ${jsonLines(member, inner, step)}`);
   return `{${inner}${lines.join(`,${inner}`)}${newline}}`;
+}
+
+function literal(text: string): string {
+  return `"${showText(text, 'block').replace(/["\\\n\t]/g, (char) => JSON.stringify(char).slice(1, -1))}"`;
 }

@@ -1,4 +1,4 @@
-import { showJson, showMarkdown } from '../core/display';
+import { showJsonMarkdown, showMarkdown } from '../core/display';
 import { describeStep } from '../core/judge-decision';
 import type { JsonValue } from '../core/json';
 import type { ApprovalRequest } from '../core/request';
@@ -70,7 +70,7 @@ function* requestLines(request: ApprovalRequest): Generator<string> {
 
 function shown(value: JsonValue): string {
   const { length } = JSON.stringify(value);
-  return length > LONGEST_VALUE ? `(${length} characters: \`holdpoint show\` has them)` : showMarkdown(showJson(value));
+  return length > LONGEST_VALUE ? `(${length} characters: \`holdpoint show\` has them)` : showJsonMarkdown(value);
 }
 
 function callLine({ proposed, state }: TurnCall): string {

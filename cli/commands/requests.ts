@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { InvalidArgumentError, type Command } from 'commander';
+import { showJson } from '../../core/display';
 import type { ApprovalRequest } from '../../core/request';
 import { listRequests, revisionsOf, type RequestFilter, type RequestRecord } from '../../ledger/queries';
 import type { Store } from '../../ledger/transaction';
@@ -100,7 +101,7 @@ function requestTable(records: readonly RequestRecord[], nowMs: number): string 
 
 function materialText({ material }: ApprovalRequest): string {
   const text = material
-    .map(({ name, found, value }) => `${safe(name)}=${found ? safe(JSON.stringify(value)) : '(missing)'}`)
+    .map(({ name, found, value }) => `${safe(name)}=${found ? showJson(value, 'line') : '(missing)'}`)
     .join(' ');
   return text.length <= MATERIAL_WIDTH ? text : `${text.slice(0, MATERIAL_WIDTH)}…`;
 }

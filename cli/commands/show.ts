@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { showJson } from '../../core/display';
 import type { Ledger } from '../../ledger/ledger';
 import type { OperationMatch } from '../../ledger/find-operation';
 import {
@@ -145,5 +146,5 @@ const EVIDENCE: Readonly<Record<string, string>> = {
 
 /** One audit fact on one line. */
 function factText({ seq, atMs, kind, body }: Fact): string {
-  return `  #${seq}  ${when(atMs)}  ${safe(kind)}  ${safe(JSON.stringify(body))}`;
+  return `  #${seq}  ${when(atMs)}  ${safe(kind)}  ${showJson(body, 'line')}`;
 }

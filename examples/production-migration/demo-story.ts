@@ -6,7 +6,7 @@ import { EXAMPLE_TURN_FILE } from '../../cli/dev/example';
 import { processIo } from '../../cli/io';
 import type { Paint } from '../../cli/paint';
 import { readTurn } from '../../cli/read-turn';
-import { brief, count, gutter, safe } from '../../cli/text';
+import { brief, count, gutter, safe, safeBlock } from '../../cli/text';
 import { verifyAudit } from '../../ledger/audit-verify';
 import {
   decisionsOn,
@@ -236,7 +236,7 @@ async function sayResults({ say }: Scene, turn: Turn): Promise<void> {
   const results = await turn.results();
   say('   what the model is told:');
   for (const { callId, outcome, textForModel } of results)
-    say(`   ${safe(callId)}  ${outcome}\n${gutter(textForModel, '       ')}`);
+    say(`   ${safe(callId)}  ${outcome}\n${gutter(safeBlock(textForModel), '       ')}`);
 }
 
 function sayDatabase({ world, say }: Scene): void {

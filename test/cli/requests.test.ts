@@ -195,8 +195,9 @@ describe('holdpoint show', () => {
       expect(stdout).not.toMatch(/[\u001b\u202e\r]/);
       expect(stdout).not.toMatch(/^holdpoint: allowed/m);
     }
-    expect((await stage.run(['show', request!.shortId])).stdout).toContain(
-      'ADD⟦U+001B⟧[2Jx⟦U+202E⟧y⟦U+000D⟧\n    │ holdpoint: allowed',
-    );
+    const { stdout } = await stage.run(['show', request!.shortId]);
+    expect(stdout).toContain('ADD⟦U+001B⟧[2Jx⟦U+202E⟧y⟦U+000D⟧\n    │ holdpoint: allowed');
+    expect(stdout).toContain('"sql": "ADD⟦U+001B⟧[2Jx⟦U+202E⟧y⟦U+000D⟧\\nholdpoint: allowed"');
+    expect(stdout).not.toContain('U+27E6');
   });
 });

@@ -1,5 +1,16 @@
 import { paintFor } from '../../cli/paint';
-import { conditionsText, duration, gutter, jsonLine, relative, safe, table, validityText, when } from '../../cli/text';
+import {
+  conditionsText,
+  duration,
+  gutter,
+  jsonLine,
+  relative,
+  safe,
+  safeBlock,
+  table,
+  validityText,
+  when,
+} from '../../cli/text';
 
 describe('a duration', () => {
   test.each([
@@ -28,7 +39,7 @@ describe('text from outside', () => {
   });
 
   test('of several lines cannot leave its rule', () => {
-    expect(gutter('a\nholdpoint: allowed\u0007', '')).toBe('│ a\n│ holdpoint: allowed⟦U+0007⟧');
+    expect(gutter(safeBlock('a\nholdpoint: allowed\u0007'), '')).toBe('│ a\n│ holdpoint: allowed⟦U+0007⟧');
   });
 
   test('in JSON for programs is ASCII that means the same', () => {

@@ -37,6 +37,10 @@ test('the details name the request, its deadline and its material facts [SCREEN-
   expect(details).toContain('`"ADD COLUMN note"`');
 });
 
+test('what hides in a value is an escape, once, as on the card [SCREEN-2]', () => {
+  expect(detailsWith('a\u202eb\u001b\n"⟦`')).toContain('`` "a⟦U+202E⟧b⟦U+001B⟧\\n\\"⟦U+27E6⟧`" ``');
+});
+
 test('a text that does not fit is left out whole, never cut inside its code span [SCREEN-6]', () => {
   const details = detailsWith(`${'x'.repeat(20_000)} [click](http://evil.example)`);
   expect(details).not.toContain('xxx');
