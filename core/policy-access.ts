@@ -4,6 +4,7 @@ import type { CallFacts } from './evaluation';
 import type { AccessEntry, Policy } from './policy';
 import { conditionsHold } from './policy-conditions';
 import { serverOf, toolOf } from './policy-lookup';
+import type { Requester } from './requester';
 import { personForSubject } from './reviewers';
 
 /**
@@ -24,13 +25,18 @@ export function accessRefusal(policy: Policy, facts: CallFacts): Refusal | null 
 function lets(policy: Policy, access: AccessEntry, facts: CallFacts): boolean {
   return (
     access.server === facts.server &&
-    isOpenTo(policy, access, facts) &&
+    isOpenTo(policy, access, facts.requester) &&
     (access.tools.includes('*') || access.tools.includes(facts.tool)) &&
     conditionsHold(access.when, facts.material) === 'yes'
   );
 }
 
-function isOpenTo(policy: Policy, access: AccessEntry, { requester }: CallFacts): boolean {
+/** Whether the entry lets this requester call anything at all. */
+export function isOpenTo(
+  policy: Policy,
+  access: AccessEntry,
+  requester: Pick<Requester, 'subject' | 'agent'>,
+): boolean {
   const agent = access.agents.includes('*') || access.agents.includes(requester.agent);
   return agent && access.subjects.some((pattern) => matchesSubject(policy, pattern, requester.subject));
 }
@@ -44,6 +50,8 @@ function matchesSubject(policy: Policy, pattern: string, subject: string): boole
 
 /** Only what this requester may reach anyway: the names of other servers are not theirs to learn. */
 function reachableServers(policy: Policy, facts: CallFacts): string {
-  const names = policy.access.filter((access) => isOpenTo(policy, access, facts)).map((access) => access.server);
+  const names = policy.access
+    .filter((access) => isOpenTo(policy, access, facts.requester))
+    .map((access) => access.server);
   return [...new Set(names)].sort().join(', ') || 'none';
 }

@@ -2,9 +2,11 @@ import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Child } from '../../worker/child-process';
+import type { Active } from '../../ledger/ledger';
 import { describeCommand, type Cli } from '../command';
+import { commandName } from '../command-name';
 import { isRunning, readDevFile, removeDevFile } from '../dev/dev-file';
-import { devText } from '../dev/dev-text';
+import { devText, whoText } from '../dev/dev-text';
 import { startStack, type Stack } from '../dev/stack';
 import { lockStateFolder } from '../dev/state-lock';
 import { makeStateFolder } from '../dev/state-folder';
@@ -96,11 +98,19 @@ async function supervise(io: Io, { stack, stateDir, stopping }: Running): Promis
     temporal.exited.then(() => 'The Temporal server has ended: see temporal.log'),
     ...(example === null ? [] : [example.exited.then(() => 'The example server has ended: see example.log')]),
   ]);
-  const text = (): string => devText({ dev: stack.dev, stateDir, cwd: io.cwd, paint: paintFor(io.stdout) });
-  if (stack.policy === 'none') io.stdout.write(`${text()}\n`);
+  const shown = async () => ({
+    ...{ dev: stack.dev, reviewer: stack.reviewer, active: await activeAt(io, stateDir) },
+    ...{ stateDir, cwd: io.cwd, paint: paintFor(io.stdout), command: commandName(io.env) },
+  });
+  if (stack.policy === 'none') io.stdout.write(`${devText(await shown())}\n`);
   const mayWork = stack.policy !== 'none' || (await waitForPolicy(io, { stateDir, over }));
-  const ready = (): string => (stack.policy === 'none' ? 'The worker is up.' : text());
-  if (mayWork) await keepWorker(io, stack, { over, onReady: () => io.stdout.write(`${ready()}\n`) });
+  const onReady = async (): Promise<void> => {
+    const now = await shown();
+    const { active } = now;
+    const who = active === null ? '' : `\n${whoText({ ...now, active })}`;
+    io.stdout.write(`${stack.policy === 'none' ? `The worker is up.${who}` : devText(now)}\n`);
+  };
+  if (mayWork) await keepWorker(io, stack, { over, onReady });
   const why = await over;
   if (why === 'stop') return 'ok';
   throw new CliFailure(
@@ -120,17 +130,28 @@ async function isOverBefore(over: Over, work: Promise<unknown>): Promise<boolean
 
 /** False: it was over before there was one. */
 async function waitForPolicy(io: Io, { stateDir, over }: { stateDir: string; over: Over }): Promise<boolean> {
+  const command = commandName(io.env);
   io.stderr.write(
-    '\nNo policy is active, so no worker runs. In another terminal: holdpoint init, then holdpoint policy apply policy.yaml\n',
+    `\nNo policy is active, so no worker runs. In another terminal: ${command} init, then ${command} policy apply policy.yaml\n`,
   );
-  const place = await findPlace({ env: {}, cwd: io.cwd }, { state: stateDir });
-  while ((await withLedger(place, (ledger) => ledger.activePolicy())) === null) {
+  while ((await activeAt(io, stateDir)) === null) {
     if (await isOverBefore(over, pause(POLICY_POLL_MS))) return false;
   }
   return true;
 }
 
-async function keepWorker(io: Io, stack: Stack, { over, onReady }: { over: Over; onReady: () => void }): Promise<void> {
+async function activeAt({ cwd }: Io, stateDir: string): Promise<Active | null> {
+  const place = await findPlace({ env: {}, cwd }, { state: stateDir });
+  return withLedger(place, (ledger) => ledger.activePolicy());
+}
+
+interface Keeping {
+  readonly over: Over;
+  /** Called once, when the first worker is up. */
+  readonly onReady: () => Promise<void>;
+}
+
+async function keepWorker(io: Io, stack: Stack, { over, onReady }: Keeping): Promise<void> {
   let announced = false;
   let lastSaid = '';
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
@@ -140,7 +161,7 @@ async function keepWorker(io: Io, stack: Stack, { over, onReady }: { over: Over;
     const worker = await starting;
     if (isChild(worker)) {
       pauseMs = FIRST_PAUSE_MS;
-      if (!announced) onReady();
+      if (!announced) await onReady();
       announced = true;
       if (await isOverBefore(over, worker.exited)) return;
       io.stderr.write(`The worker has ended and is started again:\n${safeBlock(worker.recentOutput())}\n`);

@@ -1,9 +1,11 @@
 import { join, relative } from 'node:path';
+import type { Active } from '../../ledger/ledger';
 import type { Paint } from '../paint';
 import { STATE_DIR } from '../place';
 import { safe } from '../text';
 import type { DevFile } from './dev-file';
 import { EXAMPLE_TURN_FILE } from './example';
+import { decidesUnnamed, peopleText, type DevReviewer } from './people-text';
 
 /** The list of turns that wait for people, in the Temporal UI. */
 function waitingTurnsUrl({ temporal }: Pick<DevFile, 'temporal'>): string {
@@ -13,16 +15,21 @@ function waitingTurnsUrl({ temporal }: Pick<DevFile, 'temporal'>): string {
 
 interface Shown {
   readonly dev: DevFile;
+  readonly reviewer: DevReviewer;
+  /** Null where no policy is active: then nobody may do anything. */
+  readonly active: Active | null;
+  /** What the user types to get this command. */
+  readonly command: string;
   readonly stateDir: string;
   readonly cwd: string;
   readonly paint: Paint;
 }
 
 /** What runs where, who is who, and what to type next. */
-export function devText({ dev, stateDir, cwd, paint }: Shown): string {
-  const { temporal, agent, reviewer, example, healthUrl } = dev;
+export function devText(shown: Shown): string {
+  const { dev, stateDir, cwd, paint, active } = shown;
+  const { temporal, example, healthUrl } = dev;
   const near = (path: string): string => safe(shorter(relative(cwd, path) || '.', path));
-  const state = stateDir === join(cwd, STATE_DIR) ? '' : ` --state ${near(stateDir)}`;
   const rows: readonly (readonly [string, string])[] = [
     ['waiting turns', waitingTurnsUrl(dev)],
     ['all turns', `${temporal.uiUrl}/namespaces/${temporal.namespace}/workflows`],
@@ -31,28 +38,42 @@ export function devText({ dev, stateDir, cwd, paint }: Shown): string {
     ...(example === null ? [] : ([['example tools', `${example.url}, on ${near(example.database)}`]] as const)),
     ['state', `${near(stateDir)} (ledger, Temporal's file, keys, logs)`],
   ];
-  const people = [
-    `  agent           ${safe(agent.subject)} through ${safe(agent.agent)}: starts turns`,
-    `  reviewer        ${safe(reviewer.name)}, another person: decides, signing with ${near(reviewer.keyFile)}`,
-  ];
-  const turn = example === null ? 'FILE' : near(EXAMPLE_TURN_FILE);
   return [
     paint.bold('Holdpoint is running.') + ' Ctrl-C stops all of it; the state stays.',
     '',
     ...rows.map(([name, value]) => `  ${name.padEnd(16)}${value}`),
     '',
-    ...people,
-    '',
-    paint.red('  TRUST: namespace. Unsigned decisions count as well, as UNVERIFIED. For development only.'),
-    '',
-    'In another terminal of this folder:',
-    `  holdpoint turn start${state} ${turn}`,
-    `  holdpoint requests${state}`,
-    `  holdpoint show${state} ID`,
-    `  holdpoint allow${state} ID        or: holdpoint deny${state} ID --reason TEXT`,
-    `  holdpoint turn results${state} ID`,
+    ...(active === null ? [] : [whoText({ ...shown, active }), '']),
+    ...nextText(shown, near),
     `An agent runtime connects with TEMPORAL_ADDRESS=${temporal.address}`,
   ].join('\n');
+}
+
+/** Who may do what by the active policy, and what an unsigned decision is worth. */
+export function whoText({ dev, reviewer, active, cwd, paint }: Shown & { readonly active: Active }): string {
+  const keyFile = shorter(relative(cwd, reviewer.keyFile), reviewer.keyFile);
+  const trust =
+    active.trust === 'namespace'
+      ? paint.red('  TRUST: namespace. Unsigned decisions count as well, as UNVERIFIED. For development only.')
+      : '  Trust: signatures. Unsigned decisions do not count.';
+  return [...peopleText(active.policy, { agent: dev.agent, reviewer: { ...reviewer, keyFile } }), '', trust].join('\n');
+}
+
+function nextText(
+  { dev, reviewer, active, stateDir, cwd, command }: Shown,
+  near: (path: string) => string,
+): readonly string[] {
+  const state = stateDir === join(cwd, STATE_DIR) ? '' : ` --state ${near(stateDir)}`;
+  const as = active === null || decidesUnnamed(active.policy, reviewer) ? '' : ' --as NAME';
+  const turn = dev.example === null ? 'FILE' : near(EXAMPLE_TURN_FILE);
+  return [
+    'In another terminal of this folder:',
+    `  ${command} turn start${state} ${turn}`,
+    `  ${command} requests${state}`,
+    `  ${command} show${state} ID`,
+    `  ${command} allow${state} ID${as}        or: ${command} deny${state} ID${as} --reason TEXT`,
+    `  ${command} turn results${state} ID`,
+  ];
 }
 
 function shorter(a: string, b: string): string {

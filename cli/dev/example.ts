@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Policy } from '../../core/policy';
 import { parsePolicyFile } from '../../core/policy-file';
+import { serverOf } from '../../core/policy-lookup';
 import type { Ledger } from '../../ledger/ledger';
 import { activePolicyText } from '../../ledger/queries';
 import { startChild, type Child } from '../../worker/child-process';
@@ -12,6 +14,7 @@ import type { LocalReviewer } from './state-folder';
 /** Who asks and who decides in the worked example: two people, so that nobody approves what is theirs. */
 export const EXAMPLE_AGENT = { subject: 'user:amira', agent: 'support-bot' } as const;
 export const EXAMPLE_REVIEWER = 'dana';
+const EXAMPLE_SERVER = 'orders-db';
 
 export const EXAMPLE_TURN_FILE = join(PACKAGE_DIR, 'examples/production-migration/turn.json');
 const POLICY_FILE = join(PACKAGE_DIR, 'examples/production-migration/policy.yaml');
@@ -72,6 +75,12 @@ export async function activeKind(ledger: Ledger): Promise<'example' | 'own' | 'n
   const [active, file] = await Promise.all([ledger.activePolicy(), activePolicyText(ledger.store.db)]);
   if (active === null || file === null) return 'none';
   return active.appliedBy === APPLIED_BY && file.fileName === POLICY_NAME ? 'example' : 'own';
+}
+
+/** Whether a policy, such as an edited copy of the example's, leads to the example's server at this address. */
+export function namesExample(policy: Policy, url: string): boolean {
+  const transport = serverOf(policy, EXAMPLE_SERVER)?.transport;
+  return transport?.kind === 'http' && transport.url === url;
 }
 
 /** Makes the example's policy the active one; one that somebody applied since stays. */

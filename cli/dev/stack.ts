@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import pino from 'pino';
-import { createLedger } from '../../ledger/ledger';
+import { createLedger, type Ledger } from '../../ledger/ledger';
 import { openStore } from '../../ledger/open-store';
 import type { Child } from '../../worker/child-process';
 import { freePort } from '../../worker/free-port';
@@ -19,11 +19,12 @@ import {
   EXAMPLE_REVIEWER,
   exampleDatabase,
   examplePolicy,
+  namesExample,
   startExample,
 } from './example';
 import { logFile } from './log-file';
 import { choosePorts, keepPorts, type Ports } from './ports';
-import { ensurePermitKey, ensureReviewer, localUserName, writeKeySet } from './state-folder';
+import { ensurePermitKey, ensureReviewer, localUserName, writeKeySet, type LocalReviewer } from './state-folder';
 import { startWorkerChild } from './worker-child';
 
 export interface StackOptions {
@@ -44,6 +45,7 @@ export interface Stack {
   readonly temporal: TemporalServer;
   readonly example: Child | null;
   readonly policy: 'example' | 'own' | 'none';
+  readonly reviewer: LocalReviewer;
   /** Starts a worker; there may be one at a time. */
   startWorker(): Promise<Child>;
   /** Stops in order: worker, example, Temporal. Safe to call twice. */
@@ -80,9 +82,9 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
   stops.push(() => temporal.stop());
   const ledgerUrl = pathToFileURL(join(stateDir, LEDGER_FILE)).href;
   const permitKeyFile = await ensurePermitKey(stateDir);
-  const withExample = options.example ?? (await policyOf(ledgerUrl)) !== 'own';
-  const reviewer = await ensureReviewer(stateDir, withExample ? EXAMPLE_REVIEWER : localUserName());
   const urls = urlsOf(ports);
+  const withExample = options.example ?? (await wantsExample(ledgerUrl, urls.example));
+  const reviewer = await ensureReviewer(stateDir, withExample ? EXAMPLE_REVIEWER : localUserName());
   if (withExample) onProgress('starting the example server');
   const example = withExample
     ? await startExample(stateDir, { port: ports.example, keySetFile: await writeKeySet(stateDir) })
@@ -114,6 +116,7 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
     temporal,
     example,
     policy,
+    reviewer,
     stop,
     startWorker: () => startWorker(options, running, onStarted),
   };
@@ -166,13 +169,26 @@ async function startTemporal({ stateDir, onProgress }: StackOptions, ports: Port
   throw new CliFailure('unreachable', `${started.detail} [${started.code}]`);
 }
 
+/** Unless somebody's own policy is active; one that still names the example's server is served as well. */
+async function wantsExample(ledgerUrl: string, exampleUrl: string): Promise<boolean> {
+  return withLedgerAt(ledgerUrl, async (ledger) => {
+    const active = await ledger.activePolicy();
+    return active === null || (await activeKind(ledger)) === 'example' || namesExample(active.policy, exampleUrl);
+  });
+}
+
 /** Applies the example's policy where one is given, then tells whose is active. */
-async function policyOf(ledgerUrl: string, examplePolicyText: string | null = null): Promise<Stack['policy']> {
+async function policyOf(ledgerUrl: string, examplePolicyText: string | null): Promise<Stack['policy']> {
+  return withLedgerAt(ledgerUrl, async (ledger) => {
+    if (examplePolicyText !== null) await applyExamplePolicy(ledger, examplePolicyText);
+    return activeKind(ledger);
+  });
+}
+
+async function withLedgerAt<T>(ledgerUrl: string, work: (ledger: Ledger) => Promise<T>): Promise<T> {
   const store = await openStore(ledgerUrl, pino({ level: 'silent' }));
   try {
-    const ledger = createLedger(store, { defaultTrust: 'namespace' });
-    if (examplePolicyText !== null) await applyExamplePolicy(ledger, examplePolicyText);
-    return await activeKind(ledger);
+    return await work(createLedger(store, { defaultTrust: 'namespace' }));
   } finally {
     await store.close();
   }

@@ -84,6 +84,13 @@ async function occupiedPort(wanted = 0): Promise<{ server: Server; port: number 
 }
 
 const AGENT = join(__dirname, '../../dist/examples/production-migration/agent.js');
+const EXAMPLE_POLICY = join(__dirname, '../../examples/production-migration/policy.yaml');
+const MIGRATION = {
+  id: 'c1',
+  server: 'orders-db',
+  tool: 'apply_migration',
+  arguments: { environment: 'production', sql: 'ALTER TABLE orders DROP COLUMN legacy_note' },
+};
 const EXAMPLE_TURN = join(__dirname, '../../examples/production-migration/turn.json');
 
 describe('holdpoint dev', () => {
@@ -170,6 +177,42 @@ describe('holdpoint dev', () => {
       expect((await ready(again)).temporal.address).toBe(temporal.address);
       expect((await here('deny', shortId)).code).toBe(0);
       expect((await here('turn', 'results', turnId, '--wait')).code).toBe(5);
+      again.signal('SIGTERM');
+      expect(await again.exited).toBe(0);
+    },
+    3 * READY_MS,
+  );
+
+  test(
+    'serves an edited copy of the example policy as well, and says what it makes of the reviewer',
+    async () => {
+      const dev = startDev();
+      const { example } = await ready(dev);
+      const edited = readFileSync(EXAMPLE_POLICY, 'utf8')
+        .replace('http://127.0.0.1:4100/mcp', example?.url ?? '')
+        .replace("subjects: ['user:amira']", "subjects: ['user:olga']");
+      writeFileSync(join(folder, 'mine.yaml'), edited);
+      const applied = await here('policy', 'apply', 'mine.yaml');
+      expect(applied.stderr).toContain('warning: dana lost the key that the policy before listed');
+      dev.signal('SIGTERM');
+      expect(await dev.exited).toBe(0);
+
+      const again = startDev();
+      expect((await ready(again)).example?.url).toBe(example?.url);
+      const { stdout } = again.output;
+      expect(stdout).toContain('user:olga through support-bot: name one as the requester in the turn file\n');
+      expect(stdout).toContain(
+        'dana, another person: decides; the policy lists no key, so the decisions are UNVERIFIED\n',
+      );
+      expect(stdout).not.toContain('starts turns');
+      const turn = { id: 't', requester: { subject: 'user:olga', agent: 'support-bot' }, calls: [MIGRATION] };
+      writeFileSync(join(folder, 'turn.json'), JSON.stringify(turn));
+      expect((await here('turn', 'start', 'turn.json')).code).toBe(0);
+      const { shortId } = await onlyRequest();
+      expect((await here('allow', shortId)).stdout).toContain(
+        'recorded as dana, UNVERIFIED: the active policy lists no key of dana',
+      );
+      expect((await here('turn', 'results', 't', '--wait')).code).toBe(0);
       again.signal('SIGTERM');
       expect(await again.exited).toBe(0);
     },
