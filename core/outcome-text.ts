@@ -1,4 +1,4 @@
-import type { CallOutcome, Evidence } from './outcome';
+import type { AllowCount, CallOutcome, Evidence } from './outcome';
 import { atPointer, canonicalJson, type JsonValue } from './json';
 import { unreachable } from './unreachable';
 
@@ -20,7 +20,7 @@ export function textForModel(end: CallOutcome, operationId: string): string {
     case 'denied':
       return deniedText(end.reason, operationId);
     case 'expired':
-      return `EXPIRED: not executed. Nobody answered the approval request in time; silence is no consent. You may propose it again if it is still needed. (${operationId})`;
+      return `EXPIRED: not executed. ${expiredText(end.counted)}; silence is no consent. You may propose it again if it is still needed. (${operationId})`;
     case 'withdrawn':
       return `WITHDRAWN: not executed. ${sentence(end.detail)} (${operationId})`;
     case 'refused':
@@ -36,6 +36,11 @@ const FAILED_BY: Readonly<Record<Evidence, string>> = {
   lookUp: 'A look-up found that it had no effect. [NOT_FOUND]',
   settlement: 'A person established that. [SETTLED]',
 };
+
+function expiredText(counted: AllowCount | undefined): string {
+  if (counted === undefined) return 'Nobody answered the approval request in time';
+  return `Not enough people answered the approval request in time (${counted.allows} of ${counted.needed})`;
+}
 
 function deniedText(reason: string | null, operationId: string): string {
   const words = reason === null ? 'No reason was given.' : `The reviewer's words: ${JSON.stringify(reason)}.`;

@@ -27,6 +27,12 @@ export interface ApprovalFacts {
   readonly verified: boolean;
 }
 
+/** People who allowed, and how many had to. */
+export interface AllowCount {
+  readonly allows: number;
+  readonly needed: number;
+}
+
 /** The end of a call. Six words that never share a meaning; `pending` is not among them. */
 export type CallOutcome =
   | {
@@ -43,7 +49,8 @@ export type CallOutcome =
     }
   | { readonly outcome: 'unknown'; readonly detail: string; readonly approval: ApprovalFacts | null }
   | { readonly outcome: 'denied'; readonly reason: string | null; readonly deciders: readonly string[] }
-  | { readonly outcome: 'expired'; readonly detail: string }
+  /** `counted`: allows and how many the steps need, where some came but too few. */
+  | { readonly outcome: 'expired'; readonly detail: string; readonly counted?: AllowCount }
   | { readonly outcome: 'withdrawn'; readonly detail: string }
   | ({ readonly outcome: 'refused' } & Refusal);
 

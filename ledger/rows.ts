@@ -93,7 +93,7 @@ export function stateOfRequest(row: RequestRow, decisions: readonly DecisionRow[
       };
     }
     case 'expired':
-      return { status: 'ended', end: { outcome: 'expired', detail: row.closed_reason ?? 'the deadline passed' } };
+      return { status: 'ended', end: expiredOf(row, decisions) };
     case 'withdrawn':
       return { status: 'ended', end: { outcome: 'withdrawn', detail: row.closed_reason ?? 'withdrawn' } };
     case 'refused':
@@ -102,6 +102,14 @@ export function stateOfRequest(row: RequestRow, decisions: readonly DecisionRow[
     default:
       return unreachable(row.state);
   }
+}
+
+function expiredOf(row: RequestRow, decisions: readonly DecisionRow[]): CallOutcome {
+  const end = { outcome: 'expired', detail: row.closed_reason ?? 'the deadline passed' } as const;
+  const counted = decisions.filter(({ answer, revision }) => answer === 'allow' && revision === row.revision);
+  const allows = new Set(counted.map(({ reviewer }) => reviewer)).size;
+  const needed = cardOf(row).ask.steps.map((step) => (step.kind === 'confirm' ? 1 : step.approvers.quorum));
+  return allows === 0 ? end : { ...end, counted: { allows, needed: needed.reduce((sum, each) => sum + each, 0) } };
 }
 
 function refusedOf(row: RequestRow): CallOutcome {

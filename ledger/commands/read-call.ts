@@ -37,7 +37,8 @@ export async function stateOfCall(tx: Tx, call: CallRef, { request, operation }:
   }
   if (request === null) return endedWithoutRow(tx, call);
   if (request.arguments_digest !== call.contentDigest) return conflict(call);
-  const decisions = request.state === 'denied' ? await decisionsOf(tx, call.operationId) : [];
+  const decisions =
+    request.state === 'denied' || request.state === 'expired' ? await decisionsOf(tx, call.operationId) : [];
   return stateOfRequest(request, decisions);
 }
 

@@ -1,7 +1,7 @@
 import type { CallState } from '../../core/call-state';
 import type { Requester } from '../../core/requester';
 import { refusal } from '../../core/errors';
-import type { RowProblem } from '../../ledger/audit-rows';
+import type { RowProblem } from '../../ledger/actual-rows';
 import { verifyAudit } from '../../ledger/audit-verify';
 import { listGrants } from '../../ledger/grant-queries';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
@@ -406,6 +406,20 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
     expect((await reopen(prepared({ requester: { ...through('bot-0'), subject: 'another' } }))).status).toBe('pending');
     const rows = await fresh.store.db.selectFrom('requests').select('state').where('subject', '=', 'someone').execute();
     expect(rows).toEqual(Array(10).fill({ state: 'pending' }));
+  });
+
+  test('an expiry with one allow of two needed says so, to whoever reads it; with none it says nothing', async () => {
+    const [half, none] = [prepared({ ask: askOf({ quorum: 2 }) }), prepared({ ask: askOf({ quorum: 2 }) })];
+    await allow(half);
+    await open(none);
+    nowMs = T0 + 30 * MINUTE;
+    const end = { outcome: 'expired', detail: 'the deadline passed' };
+    const expired = { status: 'ended', end: { ...end, counted: { allows: 1, needed: 2 } } };
+    expect(await ledger.advanceRequest(half.ref.operationId)).toEqual(expired);
+    expect(await ledger.advanceRequest(half.ref.operationId)).toEqual(expired);
+    expect(await reopen(half)).toEqual(expired);
+    expect(await ledger.withdraw(half.ref.operationId, 'late')).toEqual(expired);
+    expect(await ledger.advanceRequest(none.ref.operationId)).toEqual({ status: 'ended', end });
   });
 
   test('escalation is told once and keeps the deadline; the leads may then decide [TIME-03]', async () => {

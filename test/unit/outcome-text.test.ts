@@ -64,6 +64,11 @@ test('an expiry says that silence is no consent', () => {
   expect(textForModel({ outcome: 'expired', detail: '' }, 'op_1')).toContain('silence is no consent');
 });
 
+test('an expiry with too few allows says how many of how many came', () => {
+  const text = textForModel({ outcome: 'expired', detail: '', counted: { allows: 1, needed: 2 } }, 'op_1');
+  expect(text).toMatch(/^EXPIRED: not executed\. Not enough people answered the approval request in time \(1 of 2\);/);
+});
+
 describe('an executed call shows', () => {
   test.each([
     [
