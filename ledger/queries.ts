@@ -1,4 +1,4 @@
-import type { Kysely, SelectQueryBuilder } from 'kysely';
+import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import { isJsonObject, parseStrictJson, type JsonObject } from '../core/json';
 import type { ApprovalFacts } from '../core/outcome';
 import type { ApprovalRequest, RequestStanding } from '../core/request';
@@ -189,11 +189,14 @@ function objectOf(text: string): JsonObject {
   return json.ok && isJsonObject(json.value) ? json.value : {};
 }
 
-/** The turns of this id that the ledger knows: whose they are, and under which workflow id. */
-export async function turnsOf(
-  db: Db,
-  turnId: string,
-): Promise<readonly { readonly subject: string; readonly workflowId: string }[]> {
+/** A turn that the ledger knows: whose it is, and under which workflow id. */
+export interface KnownTurn {
+  readonly subject: string;
+  readonly workflowId: string;
+}
+
+/** The turns of this id: by the rows of their calls, else by the facts of calls that left none, such as refused ones. */
+export async function turnsOf(db: Db, turnId: string): Promise<readonly KnownTurn[]> {
   const prefix = `${turnId}~`;
   const columns = ['subject', 'workflow_id as workflowId'] as const;
   const rows = await db
@@ -209,7 +212,27 @@ export async function turnsOf(
         .where('workflow_id', '<', `${prefix}\u{10ffff}`),
     )
     .execute();
-  return rows;
+  return rows.length > 0 ? rows : recordedTurns(db, prefix);
+}
+
+/** Reads the whole audit: no index leads from a turn to facts alone. */
+async function recordedTurns(db: Db, prefix: string): Promise<readonly KnownTurn[]> {
+  const inBody = JSON.stringify(prefix)
+    .slice(0, -1)
+    .replace(/[\\%_]/g, '\\$&');
+  const rows = await db
+    .selectFrom('audit')
+    .select('body')
+    .where('kind', 'in', ['call.refused', 'call.allowed'])
+    .where(sql<boolean>`body like ${`%"workflowId":${inBody}%`} escape '\\'`)
+    .execute();
+  const turns = rows.flatMap(({ body }) => {
+    const { requester, workflowId } = objectOf(body);
+    const subject = requester !== undefined && isJsonObject(requester) ? requester['subject'] : undefined;
+    const isTurn = typeof workflowId === 'string' && workflowId.startsWith(prefix) && typeof subject === 'string';
+    return isTurn ? [{ subject, workflowId }] : [];
+  });
+  return [...new Map(turns.map((turn) => [turn.workflowId, turn])).values()];
 }
 
 /** The file of the active policy as it was applied; null where no policy is active. */

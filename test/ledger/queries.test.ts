@@ -182,6 +182,19 @@ describe.each(STORE_KINDS)('reading the ledger on %s', (kind) => {
     expect(await turnsOf(db(), 'chat')).toEqual([]);
   });
 
+  test('a turn whose calls were all refused is found by the facts, and by nothing that only looks alike', async () => {
+    const refused = { kind: 'refused', refusal: { code: 'ACCESS_DENIED', detail: 'no' } } as const;
+    const requester = { subject: 'user:nobody', agent: 'bot', chain: [] };
+    for (const turnId of ['a"_%\\', 'a"x%\\', 'A"_%\\'])
+      for (const callId of ['c1', 'c2']) {
+        const call = prepared({ turnId, callId, requester });
+        const ref = { ...call.ref, workflowId: `${turnId}~abc` };
+        await ledger.openCalls([{ ...call.opening(active), plan: refused, call: ref }]);
+      }
+    expect(await turnsOf(db(), 'a"_%\\')).toEqual([{ subject: 'user:nobody', workflowId: 'a"_%\\~abc' }]);
+    expect(await turnsOf(db(), 'a')).toEqual([]);
+  });
+
   test('what is on record is counted by state, and the active policy is read as it was applied', async () => {
     await open(prepared());
     const call = prepared();
