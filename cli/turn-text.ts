@@ -3,7 +3,7 @@ import { unreachable } from '../core/unreachable';
 import type { Paint } from './paint';
 import { count, gutter, safe, safeBlock, when } from './text';
 
-/** Where a turn stands: one line a call, then what waits for people. */
+/** Where a turn stands: one line a call, under it why it did not run, then what waits for people. */
 export function snapshotText(
   { turnId, workflowId, calls, requiredActions, refusal, ignored }: TurnSnapshot,
   paint: Paint,
@@ -19,10 +19,31 @@ export function snapshotText(
           ? paint.yellow(`waits for ${state.request.shortId}`)
           : state.status;
     lines.push(`  ${safe(call.callId)}  ${safe(call.server)} / ${safe(call.tool)}  ${word}  ${call.operationId}`);
+    const why = state.status === 'ended' ? whyNot(state.end) : null;
+    if (why !== null) lines.push(`    ${safe(why)}`);
   }
   if (ignored > 0) lines.push(`  ${count(ignored, 'message')} not understood and ignored`);
   for (const { shortId } of requiredActions) lines.push(`holdpoint show ${shortId}`);
   return lines.join('\n');
+}
+
+/** Why a call did not take effect, as far as somebody or something said it. */
+function whyNot(end: TurnCallResult['end']): string | null {
+  switch (end.outcome) {
+    case 'executed':
+      return null;
+    case 'refused':
+      return `[${end.code}] ${end.detail}`;
+    case 'denied':
+      return `by ${end.deciders.join(', ')}${end.reason === null ? '' : `: ${end.reason}`}`;
+    case 'failed':
+    case 'unknown':
+    case 'expired':
+    case 'withdrawn':
+      return end.detail;
+    default:
+      return unreachable(end);
+  }
 }
 
 function outcomeWord(outcome: TurnCallResult['outcome'], paint: Paint): string {

@@ -1,9 +1,10 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { HoldpointError, type Holdpoint, type Turn, type TurnSnapshot } from '../../client';
 import { describeCommand, withJson, withState, type Cli } from '../command';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
-import { isOpen, turnOf } from '../find-turn';
+import { isOpen, turnNotFound, turnOf } from '../find-turn';
 import type { Io } from '../io';
 import { paintFor } from '../paint';
 import { findPlace, type Place, type PlaceOptions } from '../place';
@@ -45,7 +46,7 @@ export function addTurn(program: Command, { io, end }: Cli): void {
     summary: 'Show where a turn stands: its calls, and what waits for people.',
     examples: ['holdpoint turn show chat-1/7'],
     exits: ['notFound', 'unreachable'],
-  }).action((id: string, options: Options) => end(withTurn(io, { id, options }, show)));
+  }).action((id: string, options: Options) => end(withTurn(io, { id, options }, showOne)));
   describeCommand(onTurn('events'), {
     summary: 'Print what happens in a turn, from its first event to its end.',
     examples: ['holdpoint turn events chat-1/7', 'holdpoint turn events chat-1/7 --json | jq -c .type'],
@@ -76,7 +77,7 @@ async function start(io: Io, file: string, options: Options): Promise<ExitName> 
     printLinks(io, place, turn);
     if (options.wait === true) return showResults(io, turn, options);
     try {
-      return await show({ io, holdpoint, turn, options });
+      return endedUnexecuted(await show({ io, holdpoint, place, turn, options })) ? 'notExecuted' : 'ok';
     } catch (error) {
       if (!(error instanceof HoldpointError) || error.code !== 'TURN_NO_ANSWER') throw error;
       io.stderr.write('The turn is started and kept; no worker answers, so nobody is asked yet.\n');
@@ -95,6 +96,7 @@ function printLinks({ stderr }: Io, place: Place, turn: Turn): void {
 interface OnTurn {
   readonly io: Io;
   readonly holdpoint: Holdpoint;
+  readonly place: Place;
   readonly turn: Turn;
   readonly options: Options;
 }
@@ -106,18 +108,32 @@ async function withTurn(
 ): Promise<ExitName> {
   const place = await findPlace(io, options);
   return withTemporal(io, place, async (holdpoint) => {
-    const turn = await turnOf(holdpoint, place, {
+    const meant = await turnOf(holdpoint, place, {
       id,
       ...(options.subject !== undefined && { subject: options.subject }),
     });
-    return work({ io, holdpoint, turn, options });
+    try {
+      return await work({ io, holdpoint, place, turn: meant.turn, options });
+    } catch (error) {
+      throw error instanceof WorkflowNotFoundError ? turnNotFound(meant) : error;
+    }
   });
 }
 
-async function show({ io, holdpoint, turn, options }: OnTurn): Promise<ExitName> {
+async function show({ io, holdpoint, turn, options }: OnTurn): Promise<TurnSnapshot> {
   const snapshot = await withProgress(io, 'asking the turn', snapshotOf(holdpoint, turn));
   io.stdout.write(`${options.json === true ? jsonBlock(snapshot) : snapshotText(snapshot, paintFor(io.stdout))}\n`);
+  return snapshot;
+}
+
+async function showOne(on: OnTurn): Promise<ExitName> {
+  await show(on);
   return 'ok';
+}
+
+function endedUnexecuted({ calls, refusal }: TurnSnapshot): boolean {
+  const ends = calls.map(({ state }) => (state.status === 'ended' ? state.end.outcome : null));
+  return refusal !== null || (!ends.includes(null) && ends.some((outcome) => outcome !== 'executed'));
 }
 
 /** A turn that has ended answers its query as well, from its history. */

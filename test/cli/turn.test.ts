@@ -88,7 +88,21 @@ describe('a turn by its id', () => {
     const { code, stderr } = await stage.run(['turn', command, 'no-such-turn']);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'holdpoint: Temporal knows no such turn. Check its id and --subject.\n',
+      stderr:
+        'holdpoint: Temporal knows no turn no-such-turn of u1, and the ledger knows none of that id.\nCheck the id, and give --subject.\n',
+    });
+  });
+
+  test('is found where every call of it was refused, and each line says why', async () => {
+    const id = randomUUID();
+    const requester = { subject: 'user:nobody', agent: 'bot' };
+    const started = await stage.run(['turn', 'start', turnFile({ id, requester, calls: [read('c1')] })]);
+    const line = /c1 {2}orders-db \/ read_rows {2}refused {2}op_\w+\n {4}\[ACCESS_DENIED\] .*user:nobody through bot/;
+    expect(started).toMatchObject({ code: 5, stdout: expect.stringMatching(line) });
+    expect(await stage.run(['turn', 'show', id])).toMatchObject({ code: 0, stdout: expect.stringMatching(line) });
+    expect(await stage.run(['turn', 'show', id, '--subject', 'u2'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`Temporal knows no turn ${id} of u2.\n`),
     });
   });
 });
