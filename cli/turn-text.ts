@@ -1,6 +1,7 @@
 import type { TurnCallResult, TurnEvent, TurnSnapshot } from '../client';
 import { unreachable } from '../core/unreachable';
 import type { Paint } from './paint';
+import { settledText, type SettledSince } from './settled-since';
 import { count, gutter, safe, safeBlock, when } from './text';
 
 /** Where a turn stands: one line a call, under it why it did not run, then what waits for people. */
@@ -87,12 +88,18 @@ function newsText(event: TurnEvent, paint: Paint): string {
   }
 }
 
-/** What the model is told of each call, in call order. */
-export function resultsText(results: readonly TurnCallResult[], paint: Paint): string {
+/** What the model is told of each call, in call order, and for people what became of it since. */
+export function resultsText(
+  results: readonly TurnCallResult[],
+  since: ReadonlyMap<string, SettledSince>,
+  paint: Paint,
+): string {
   return results
     .map(({ callId, operationId, outcome, textForModel }) => {
       const head = `${safe(callId)}  ${outcomeWord(outcome, paint)}  ${operationId}`;
-      return `${head}\n${gutter(safeBlock(textForModel))}`;
+      const settled = since.get(operationId);
+      const more = settled === undefined ? '' : `\n  ${paint.yellow(settledText(settled))}`;
+      return `${head}\n${gutter(safeBlock(textForModel))}${more}`;
     })
     .join('\n');
 }

@@ -10,6 +10,7 @@ import { paintFor } from '../paint';
 import { findPlace, type Place, type PlaceOptions } from '../place';
 import { withProgress } from '../progress';
 import { readTurn } from '../read-turn';
+import { settledSince } from '../settled-since';
 import { withTemporal } from '../temporal';
 import { jsonBlock, jsonLine, safe } from '../text';
 import { eventText, resultsText, snapshotText } from '../turn-text';
@@ -75,7 +76,7 @@ async function start(io: Io, file: string, options: Options): Promise<ExitName> 
   return withTemporal<ExitName>(io, place, async (holdpoint) => {
     const turn = await withProgress(io, 'starting the turn', holdpoint.startTurn(given));
     printLinks(io, place, turn);
-    if (options.wait === true) return showResults(io, turn, options);
+    if (options.wait === true) return showResults({ io, holdpoint, place, turn, options });
     try {
       return endedUnexecuted(await show({ io, holdpoint, place, turn, options })) ? 'notExecuted' : 'ok';
     } catch (error) {
@@ -151,17 +152,23 @@ async function events({ io, holdpoint, turn, options }: OnTurn): Promise<ExitNam
   return 'ok';
 }
 
-async function results({ io, holdpoint, turn, options }: OnTurn): Promise<ExitName> {
+async function results(on: OnTurn): Promise<ExitName> {
+  const { io, holdpoint, turn, options } = on;
   if (options.wait !== true && (await isOpen(holdpoint, turn))) {
     io.stderr.write(`The turn ${safe(turn.id)} is still open: see "holdpoint turn show", or add --wait.\n`);
     return 'notYet';
   }
-  return showResults(io, turn, options);
+  return showResults(on);
 }
 
-async function showResults(io: Io, turn: Turn, { json = false }: Options): Promise<ExitName> {
+async function showResults({ io, place, turn, options }: OnTurn): Promise<ExitName> {
   const ended = await withProgress(io, `waiting for the turn ${safe(turn.id)} to end`, turn.results());
-  io.stdout.write(`${json ? jsonBlock(ended) : resultsText(ended, paintFor(io.stdout))}\n`);
+  const since = await settledSince(place, ended);
+  const withSince = ended.map((result) => {
+    const settled = since.get(result.operationId);
+    return settled === undefined ? result : { ...result, settledSince: settled };
+  });
+  io.stdout.write(`${options.json === true ? jsonBlock(withSince) : resultsText(ended, since, paintFor(io.stdout))}\n`);
   return ended.every(({ outcome }) => outcome === 'executed') ? 'ok' : 'notExecuted';
 }
 
