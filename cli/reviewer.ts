@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { publicKeyOf, signDecision, type Decision } from '../client';
 import { CliFailure } from './failure';
 import type { Io } from './io';
+import type { Paint } from './paint';
 import type { Place } from './place';
 import { safe } from './text';
 
@@ -18,6 +19,13 @@ export function actorOf({ env }: Pick<Io, 'env'>, place: Place, { as }: Pick<Rev
   if (place.kind === 'dev' && place.dev !== null) return place.dev.reviewer.name;
   throw new CliFailure('refused', 'Who are you? Nothing was recorded.', 'Give --as NAME, or set HOLDPOINT_REVIEWER.');
 }
+
+/** A name on record that nothing proves: only decisions are signed. */
+export function claimed(name: string, paint: Paint): string {
+  return `${safe(name)}, ${paint.red(NOT_SIGNED)}`;
+}
+
+export const NOT_SIGNED = 'UNVERIFIED: not signed';
 
 /** A decision as it is sent, and the public half of the key that signed it, where one did. */
 export interface Signed {

@@ -11,7 +11,7 @@ import type { Io } from '../io';
 import { paintFor } from '../paint';
 import { findPlace, withLedger, type Place, type PlaceOptions } from '../place';
 import { withProgress } from '../progress';
-import { actorOf, signed, type ReviewerOptions } from '../reviewer';
+import { actorOf, NOT_SIGNED, signed, type ReviewerOptions } from '../reviewer';
 import { assertRunning, withTemporal } from '../temporal';
 import { jsonLine, safe } from '../text';
 
@@ -140,10 +140,10 @@ function verdictText({ stdout }: Io, { request, decision, verdict, verified, pub
     return showKey ? `${refused}\nit was signed by people: { ${reviewer}: { key: '${publicKey}' } }` : refused;
   }
   const counted = verdict.counted === null ? '' : ` (${verdict.counted.allows} of ${verdict.counted.needed})`;
-  const sign = verified ? 'signed' : paint.red(`UNVERIFIED: ${unverifiedReason(decision)}`);
+  const sign = verified ? 'signed' : paint.red(unverifiedText(decision));
   return `${paint.green(decision.answer === 'allow' ? 'allow' : 'deny')} ${what}: ${detail}${counted}\nrecorded as ${reviewer}, ${sign}`;
 }
 
-function unverifiedReason({ reviewer, signature }: Decision): string {
-  return signature === undefined ? 'not signed' : `the active policy lists no key of ${safe(reviewer)}`;
+function unverifiedText({ reviewer, signature }: Decision): string {
+  return signature === undefined ? NOT_SIGNED : `UNVERIFIED: the active policy lists no key of ${safe(reviewer)}`;
 }

@@ -7,7 +7,8 @@ import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
 import { findPlace, withLedger, type PlaceOptions } from '../place';
-import { actorOf } from '../reviewer';
+import { paintFor } from '../paint';
+import { actorOf, claimed } from '../reviewer';
 import { jsonLine, relative, safe, table } from '../text';
 
 interface ListOptions extends PlaceOptions {
@@ -84,10 +85,10 @@ async function revoke(io: Io, id: string, options: RevokeOptions): Promise<ExitN
     const revoked = await ledger.revokeGrant({ grantId, by, reason: options.reason });
     if (!revoked.ok) throw new CliFailure('refused', `${revoked.detail}. Nothing was changed.`);
     const { uses } = revoked.grant;
-    if (options.json === true) io.stdout.write(`${jsonLine({ grantId, by, uses })}\n`);
+    if (options.json === true) io.stdout.write(`${jsonLine({ grantId, by, verified: false, uses })}\n`);
     else
       io.stdout.write(
-        `${grantId} is revoked, recorded as ${safe(by)}. It was used ${uses} times before; that stays sent.\n`,
+        `${grantId} is revoked, recorded as ${claimed(by, paintFor(io.stdout))}. It was used ${uses} times before; that stays sent.\n`,
       );
     return 'ok';
   });

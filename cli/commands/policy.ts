@@ -13,6 +13,7 @@ import type { Io } from '../io';
 import { paintFor } from '../paint';
 import { defaultTrustOf, findPlace, withLedger, type Place, type PlaceOptions } from '../place';
 import { lostKeyWarnings, peopleChanges, policyText, problemText, ruleChanges } from '../policy-text';
+import { claimed } from '../reviewer';
 import { probeServers } from '../probe-servers';
 import { withProgress } from '../progress';
 import { count, jsonBlock, jsonLine, safe, safeBlock, when } from '../text';
@@ -152,7 +153,7 @@ function appliedText(io: Io, { file, by, version, before, policy }: Applied): st
     before === null
       ? ''
       : 'Open requests keep their reviewers and deadlines; what was allowed and not sent is judged by the new rules.\n';
-  return `Policy ${version} is active: ${safe(file)}, recorded as applied by ${safe(by)}.\n${changesText(io, before, policy)}\n${open}`;
+  return `Policy ${version} is active: ${safe(file)}, recorded as applied by ${claimed(by, paintFor(io.stdout))}.\n${changesText(io, before, policy)}\n${open}`;
 }
 
 async function show(io: Io, options: Options): Promise<ExitName> {

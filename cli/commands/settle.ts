@@ -6,7 +6,8 @@ import { CliFailure } from '../failure';
 import { oneOperation } from '../find';
 import type { Io } from '../io';
 import { findPlace, withLedger, type PlaceOptions } from '../place';
-import { actorOf } from '../reviewer';
+import { paintFor } from '../paint';
+import { actorOf, claimed } from '../reviewer';
 import { count, jsonLine, safe, table, when } from '../text';
 
 interface UnknownOptions extends PlaceOptions {
@@ -76,9 +77,10 @@ async function settle(io: Io, { id, outcome, options }: Settling): Promise<ExitN
     const { operationId } = await oneOperation(ledger.store, id);
     const settled = await ledger.settle({ operationId, outcome, by, reason: options.reason });
     if (!settled.ok) throw new CliFailure('refused', `${settled.detail}. Nothing was recorded.`);
-    if (options.json === true) io.stdout.write(`${jsonLine({ operationId, outcome, by, reason: options.reason })}\n`);
+    if (options.json === true)
+      io.stdout.write(`${jsonLine({ operationId, outcome, by, verified: false, reason: options.reason })}\n`);
     else {
-      io.stdout.write(`${operationId} is settled as ${outcome}, recorded as ${safe(by)}.\n`);
+      io.stdout.write(`${operationId} is settled as ${outcome}, recorded as ${claimed(by, paintFor(io.stdout))}.\n`);
       io.stderr.write('The requester is told by an event, and reads it by starting the same turn again.\n');
     }
     return 'ok';

@@ -121,7 +121,7 @@ function outcomeText(operation: OperationRecord, paint: Paint): string {
   const how = [
     ...(evidence === null ? [] : [`by ${EVIDENCE[evidence] ?? safe(evidence)}`]),
     ...(isError === true ? ['the tool answered with an error'] : []),
-    ...(settledBy === null ? [] : [`settled by ${safe(settledBy)}`]),
+    ...(settledBy === null ? [] : [`settled by ${safe(settledBy)}, UNVERIFIED`]),
     ...(attempt > 1 ? [`attempt ${attempt}`] : []),
   ];
   const lines = [

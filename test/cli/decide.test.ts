@@ -176,7 +176,7 @@ describe('holdpoint grant', () => {
     const revoked = await stage.run(['grant', 'revoke', grantId.slice(0, 20), '--reason', 'wrong window']);
     expect(revoked).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining(`${grantId} is revoked, recorded as r1.`),
+      stdout: expect.stringContaining(`${grantId} is revoked, recorded as r1, UNVERIFIED: not signed.`),
     });
     expect((await stage.run(['grant', 'list'])).stdout).not.toContain(grantId.slice(0, 15));
     expect(await stage.run(['grant', 'revoke', grantId, '--reason', 'again'])).toMatchObject({

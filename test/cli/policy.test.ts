@@ -81,7 +81,7 @@ describe('holdpoint policy apply', () => {
     const file = write('next.yaml', text);
     const { code, stdout, stderr } = await stage.run(['policy', 'apply', file, '--as', 'opal'], { cwd: folder });
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringMatching(/^warning: r1 lost the key .*\n$/) });
-    expect(stdout).toBe(`Policy 2 is active: next.yaml, recorded as applied by opal.
+    expect(stdout).toBe(`Policy 2 is active: next.yaml, recorded as applied by opal, UNVERIFIED: not signed.
   ~ person r1 lost the key
   + rule reads
   ~ rule production-migrations: approvers changed

@@ -51,13 +51,16 @@ describe('holdpoint turn start', () => {
 
   test.each([
     { text: '{"calls":[{"id":"c1","id":"c2"}]}', says: 'A name occurs twice in one object' },
-    { text: '{"calls":[],"approved":true}', says: 'Unrecognized key: "approved"' },
+    { text: '{"calls":[],"approved":true}', says: 'the turn: "approved" is not known here. Nothing was started.' },
     {
       text: '{"calls":[{"id":"c1","server":"s","tool":"t","arguments":{},"status":"allowed"}]}',
-      says: 'Unrecognized key: "status"',
+      says: 'calls.0: "status" is not known here. Nothing was started.',
     },
-    { text: '{"calls":"no"}', says: 'calls: Invalid input' },
-    { text: '{"calls":[}', says: 'is no turn' },
+    { text: '{"calls":"no"}', says: 'calls: it must be a list.' },
+    {
+      text: '{"calls":[}',
+      says: 'is no turn: A value must stand here (at /calls/0), line 1, column 11. Nothing was started.',
+    },
     { text: '{"calls":[]}', says: '[TURN_INVALID]' },
   ])('refuses $text', async ({ text, says }) => {
     const { code, stdout, stderr } = await stage.run(['turn', 'start', '-'], { stdin: text });
@@ -68,7 +71,13 @@ describe('holdpoint turn start', () => {
   test('says that a file is not there', async () => {
     const { code, stderr } = await stage.run(['turn', 'start', 'nowhere.json']);
     expect(code).toBe(2);
-    expect(stderr).toContain('The turn file nowhere.json cannot be read. Nothing was started.');
+    expect(stderr).toContain('The turn file nowhere.json is not there. Nothing was started.');
+  });
+
+  test('says that a folder is no file', async () => {
+    const { code, stderr } = await stage.run(['turn', 'start', '/']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('The turn file / is a folder. Nothing was started.');
   });
 });
 
@@ -194,12 +203,27 @@ describe('an unknown outcome', () => {
       '--reason',
       'it is in the outbox of the mail server',
     ]);
-    expect(settled).toMatchObject({ code: 0, stdout: `${operationId} is settled as executed, recorded as r1.\n` });
+    expect(settled).toMatchObject({
+      code: 0,
+      stdout: `${operationId} is settled as executed, recorded as r1, UNVERIFIED: not signed.\n`,
+    });
     expect(await stage.run(['settle', operationId, 'failed', '--reason', 'no'])).toMatchObject({
       code: 1,
       stderr: expect.stringContaining('only an unknown one is settled. Nothing was recorded.'),
     });
-    expect((await stage.run(['show', operationId])).stdout).toContain('executed (by settlement, settled by r1)');
+    expect((await stage.run(['show', operationId])).stdout).toContain(
+      'executed (by settlement, settled by r1, UNVERIFIED)',
+    );
+    const results = await stage.run(['turn', 'results', turn.id]);
+    expect(results).toMatchObject({
+      code: 5,
+      stdout: expect.stringMatching(
+        /│ OUTCOME UNKNOWN[\s\S]*\n {2}settled since as executed by r1: it is in the outbox of the mail server; start the same turn again to hand it to the agent\n$/,
+      ),
+    });
+    expect(JSON.parse((await stage.run(['turn', 'results', turn.id, '--json'])).stdout)).toMatchObject([
+      { outcome: 'unknown', settledSince: { outcome: 'executed', by: 'r1' } },
+    ]);
     expect((await stage.run(['unknown'])).stderr).toBe('No outcome is unknown.\n');
   });
 });
