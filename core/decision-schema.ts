@@ -2,10 +2,11 @@ import { z } from 'zod';
 import type { Decision } from './decision';
 import { canonicalJson, checkJsonValue } from './json';
 import { jsonOf } from './json-record';
+import { issuesText, strictObject } from './schema-issues';
 
 const text = z.string().min(1).max(300);
 
-const decision = z.strictObject({
+const decision = strictObject({
   v: z.literal(1),
   decisionId: text,
   operationId: z.string().regex(/^op_[0-9a-f]{40}$/, 'an operation id is op_ and 40 hex digits'),
@@ -28,10 +29,7 @@ export function parseDecision(message: unknown): ParsedDecision {
   if (!plain.ok) return plain;
   const parsed = decision.safeParse(plain.value);
   if (parsed.success) return { ok: true, decision: parsed.data };
-  const detail = parsed.error.issues
-    .map((issue) => `${issue.path.join('.') || 'the decision'}: ${issue.message}`)
-    .join('; ');
-  return { ok: false, detail };
+  return { ok: false, detail: issuesText(parsed.error, 'the decision') };
 }
 
 /** The text that a reviewer's key signs: canonical JSON of every field but the signature, under a label of its own. */

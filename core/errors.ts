@@ -222,11 +222,15 @@ export interface Refusal {
 const LONGEST_VALUE = 2_000;
 
 /**
- * The catalogue's message for `code` with `values` in its places; one not given shows as `?`, a long one is cut. It can
+ * The catalogue's message for `code` with `values` in its places; one not given shows as `?`, a long one is cut, and a full stop that
+ * it brings is not doubled. It can
  * be stored and digested whatever the values hold.
  */
 export function refusal(code: ErrorCode, values: Readonly<Record<string, string | number>> = {}): Refusal {
-  const detail = ERRORS[code].message.replace(/\{(\w+)\}/g, (_, name: string) => shown(values[name]));
+  const detail = ERRORS[code].message.replace(/\{(\w+)\}(\.?)/g, (_, name: string, stop: string) => {
+    const value = shown(values[name]);
+    return value.endsWith('.') ? value : `${value}${stop}`;
+  });
   return { code, detail };
 }
 

@@ -93,7 +93,7 @@ export class JsonTokens {
   }
 
   syntax(rule: string): JsonFault {
-    return new JsonFault('JSON_SYNTAX', `${rule}; offset ${this.at}`, this.at);
+    return new JsonFault('JSON_SYNTAX', rule, this.at);
   }
 
   private escape(at: number): string {

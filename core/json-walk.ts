@@ -61,7 +61,7 @@ export function judged(walk: JsonWalk, read: () => JsonValue): JsonResult {
     return { ok: true, value: read() };
   } catch (error) {
     if (!(error instanceof JsonFault)) throw error;
-    const detail = `${error.message} (at ${placeOf(walk.path)}).`;
+    const detail = `${error.message} (at ${placeOf(walk.path)})`;
     return { ok: false, code: error.code, detail, offset: error.offset };
   }
 }

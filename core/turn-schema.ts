@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { canonicalJson, checkJsonValue, type JsonObject } from './json';
 import { refusal, type Refusal } from './errors';
+import { issuesText, strictObject } from './schema-issues';
 import { TURN_LIMITS, type ProposedCall, type TurnInput } from './turn';
 
 const name = z
   .string()
-  .min(1)
-  .max(TURN_LIMITS.idLength)
-  .refine((text) => !hasControl(text), 'holds a control character');
+  .min(1, 'it is empty')
+  .max(TURN_LIMITS.idLength, `it has more than ${TURN_LIMITS.idLength} characters`)
+  .refine((text) => !hasControl(text), 'it holds a control character');
 
 /** Control characters would let an id pass for another on a terminal or in a page. */
 function hasControl(text: string): boolean {
@@ -18,26 +19,39 @@ function isStorable(text: string): boolean {
   return !/[\0\p{Cs}]/u.test(text);
 }
 
-const requester = z.strictObject({
+function countOf(calls: unknown): number {
+  return Array.isArray(calls) ? calls.length : 0;
+}
+
+const requester = strictObject({
   subject: name,
   agent: name,
-  chain: z.array(name).max(16).default([]),
+  chain: z.array(name).max(16, 'it has more than 16 names').default([]),
 });
 
-const call = z.strictObject({
+const call = strictObject({
   id: name,
   server: name,
   tool: name,
   arguments: z.unknown(),
   confirm: z.boolean().exactOptional(),
-  note: z.string().max(4_000).refine(isStorable, 'holds half a character or U+0000').exactOptional(),
+  note: z
+    .string()
+    .max(4_000, 'it has more than 4000 characters')
+    .refine(isStorable, 'it holds half a character or U+0000')
+    .exactOptional(),
 });
 
-const turn = z.strictObject({
+const turn = strictObject({
   v: z.literal(1),
   turnId: name,
   requester,
-  calls: z.array(call).min(1).max(TURN_LIMITS.calls),
+  calls: z
+    .array(call)
+    .min(1, 'it is empty; a turn has at least one call')
+    .max(TURN_LIMITS.calls, {
+      error: ({ input }) => `it has ${countOf(input)}; a turn has at most ${TURN_LIMITS.calls}`,
+    }),
 });
 
 export type ParsedTurn =
@@ -50,7 +64,7 @@ export type ParsedTurn =
  */
 export function parseTurn(input: unknown): ParsedTurn {
   const parsed = turn.safeParse(input);
-  if (!parsed.success) return invalid(describe(parsed.error));
+  if (!parsed.success) return invalid(issuesText(parsed.error, 'the turn'));
   const ids = parsed.data.calls.map((entry) => entry.id);
   const twice = ids.find((id, index) => ids.indexOf(id) !== index);
   if (twice !== undefined)
@@ -78,12 +92,6 @@ export function parseArguments(value: unknown): ParsedArguments {
 /** The arguments as they came: `parseArguments` judges them, and until then nothing reads them. */
 function unjudged(entry: z.infer<typeof call>): ProposedCall {
   return { ...entry, arguments: entry.arguments as JsonObject };
-}
-
-function describe(error: z.ZodError): string {
-  return error.issues
-    .map((issue) => `${issue.path.length === 0 ? 'the turn' : issue.path.join('.')}: ${issue.message}`)
-    .join('; ');
 }
 
 function invalid(detail: string): ParsedTurn {

@@ -22,6 +22,12 @@ test('a message has the values in its places, and a question mark where none was
   expect(refusal('TOOL_UNKNOWN', { server: 'orders-db' }).detail).toBe('The server orders-db lists no tool ?.');
 });
 
+test('a full stop that a value brings is not doubled', () => {
+  expect(refusal('TURN_INVALID', { detail: 'send less (at /a).' }).detail).toBe(
+    'The turn cannot be started: send less (at /a).',
+  );
+});
+
 test('a value that looks like a place stays as it is', () => {
   expect(refusal('TURN_CONFLICT', { turn: '{turn} $& x' }).detail).toContain('The turn {turn} $& x exists');
 });

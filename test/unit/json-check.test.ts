@@ -94,10 +94,10 @@ describe('what JSON would change or drop in silence is refused [CANON-10]', () =
 
   test('the message names the place and what to do, and no value', () => {
     expect(refused({ list: [1, { 'a/b': undefined }] }).detail).toBe(
-      'undefined has no JSON form; leave it out or send null (at /list/1/a~1b).',
+      'undefined has no JSON form; leave it out or send null (at /list/1/a~1b)',
     );
     expect(refused({ password: 9007199254740993n }).detail).toBe(
-      'A bigint has no JSON form; send it as a string (at /password).',
+      'A bigint has no JSON form; send it as a string (at /password)',
     );
   });
 });

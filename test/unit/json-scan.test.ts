@@ -26,7 +26,7 @@ describe('names', () => {
     expect(refused(text)).toEqual({
       ok: false,
       code: 'JSON_DUPLICATE_NAME',
-      detail: `A name occurs twice in one object; send it once (at ${at}).`,
+      detail: `A name occurs twice in one object; send it once (at ${at})`,
       offset,
     });
   });
@@ -67,9 +67,9 @@ describe('names', () => {
 
   test('shows hidden characters of a name in the message as escapes, and cuts a very long place', () => {
     expect(refused('{"a\u202eb":"\\ud800"}').detail).toBe(
-      'A text holds half a surrogate pair; send whole characters (at /a⟦U+202E⟧b).',
+      'A text holds half a surrogate pair; send whole characters (at /a⟦U+202E⟧b)',
     );
-    expect(refused(`{"${'n'.repeat(500)}":1e400}`).detail).toContain(`(at /${'n'.repeat(199)}…).`);
+    expect(refused(`{"${'n'.repeat(500)}":1e400}`).detail).toContain(`(at /${'n'.repeat(199)}…)`);
   });
 });
 
@@ -86,7 +86,7 @@ describe('numbers', () => {
     expect(refused(`{"n":${number}}`)).toEqual({
       ok: false,
       code: 'JSON_UNSAFE_NUMBER',
-      detail: 'A number beyond ±9007199254740991 is not kept exactly by every reader; send it as a string (at /n).',
+      detail: 'A number beyond ±9007199254740991 is not kept exactly by every reader; send it as a string (at /n)',
       offset: 5,
     });
   });
@@ -99,7 +99,7 @@ describe('numbers', () => {
   );
 
   test('refuses a number that would be read as zero though it is none', () => {
-    expect(refused('[1e-400]').detail).toBe('A number so small is read as 0; send it as a string (at /0).');
+    expect(refused('[1e-400]').detail).toBe('A number so small is read as 0; send it as a string (at /0)');
     expect(refused('[-0.00001e-400]').code).toBe('JSON_UNSAFE_NUMBER');
   });
 
@@ -175,7 +175,7 @@ describe('syntax', () => {
   ])('refuses %j at %d', (text, offset, rule) => {
     const refusal = refused(text);
     expect(refusal).toMatchObject({ code: 'JSON_SYNTAX', offset });
-    expect(refusal.detail).toContain(`${rule}; offset ${offset}`);
+    expect(refusal.detail).toContain(`${rule} (at `);
   });
 
   test('takes blanks wherever JSON has them', () => {
@@ -210,7 +210,7 @@ describe('limits', () => {
     expect(refused(`"${'x'.repeat(262_143)}"`)).toEqual({
       ok: false,
       code: 'JSON_TOO_LARGE',
-      detail: 'More than 262144 bytes of JSON; send less (at the top).',
+      detail: 'More than 262144 bytes of JSON; send less (at the top)',
       offset: 0,
     });
   });
