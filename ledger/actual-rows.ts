@@ -5,6 +5,13 @@ import type { DecisionRow, GrantRow, OperationRow, RequestRow } from './rows';
 /** Columns of a row by name; what is long as its digest, and `row` for those that never change. */
 export type Columns = Readonly<Record<string, JsonValue | undefined>>;
 
+/** A row that is not what its facts say. */
+export interface RowProblem {
+  /** Its table and key. */
+  readonly row: string;
+  readonly detail: string;
+}
+
 export const GRANTS = 'grants ';
 
 export function requestKey(operationId: string, revision: number): string {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { RowProblem } from './audit-rows';
+import type { RowProblem } from './actual-rows';
 import { APPEND_ONLY, POSTGRES_FUNCTIONS, appendOnlyTrigger } from './migrations/0001-guards';
 import type { Store } from './transaction';
 

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
-import type { Columns } from './actual-rows';
-import { compareColumns, type RowProblem } from './audit-rows';
-import { bodyOf } from './expected-rows';
+import type { Columns, RowProblem } from './actual-rows';
+import { compareColumns } from './audit-rows';
+import { bodyOf } from './fact-columns';
 import { textDigest } from './row-digest';
 import type { Database } from './schema';
 
@@ -27,7 +27,7 @@ async function appliedPolicies(db: Db): Promise<ReadonlyMap<number, Columns>> {
     .orderBy('seq')
     .execute();
   const policies = facts.map(({ at, body: given }): [number, Columns] => {
-    const body = bodyOf({ body: given });
+    const body = bodyOf(given);
     const { version, digest, compiled, fileName, by } = body;
     const columns = { digest, text: digest, compiled, file_name: fileName, applied_by: by, applied_at: at, active: 0 };
     return [Number(version), columns];

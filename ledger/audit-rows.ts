@@ -1,15 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { sql, type Kysely } from 'kysely';
-import { actualRows, type Columns, type OperationRows } from './actual-rows';
+import { actualRows, type Columns, type OperationRows, type RowProblem } from './actual-rows';
 import { ExpectedRows, ROW_FACTS, type RecordedFact } from './expected-rows';
 import type { Database } from './schema';
-
-/** A row that is not what its facts say. */
-export interface RowProblem {
-  /** Its table and key. */
-  readonly row: string;
-  readonly detail: string;
-}
 
 /** Operations that are held in memory at once; each may have a card and a result of a megabyte. */
 const OPERATIONS_AT_ONCE = 50;
@@ -65,7 +58,7 @@ async function settledDifferences(db: Db, id: string): Promise<readonly RowProbl
 
 function differences(expected: ExpectedRows | undefined, actual: ReadonlyMap<string, Columns>): readonly RowProblem[] {
   const wanted: ReadonlyMap<string, Columns> = expected?.rows ?? new Map<string, Columns>();
-  const problems: RowProblem[] = [];
+  const problems: RowProblem[] = [...(expected?.faults ?? [])];
   for (const [row, columns] of wanted) {
     const found = actual.get(row);
     if (found === undefined) problems.push({ row, detail: 'is missing, though the audit has it' });

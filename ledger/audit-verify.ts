@@ -1,10 +1,11 @@
 import type { KeyObject } from 'node:crypto';
+import type { RowProblem } from './actual-rows';
 import { AuditCheck, type AuditProblem } from './audit-check';
 import { missingGuards } from './audit-guards';
 import { comparePolicies } from './audit-policies';
 import { readChain, readCheckpoints } from './audit-read';
 import type { AuditHead } from './audit-record';
-import { compareRows, type RowProblem } from './audit-rows';
+import { compareRows } from './audit-rows';
 import { checkCheckpoint, type Checkpoint } from './checkpoint';
 import type { Store } from './transaction';
 

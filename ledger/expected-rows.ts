@@ -1,5 +1,15 @@
-import { canonicalJson, isJsonObject, type JsonObject, type JsonValue } from '../core/json';
-import { GRANTS, decisionKey, grantKey, operationKey, requestKey, type Columns } from './actual-rows';
+import { isJsonObject, type JsonObject, type JsonValue } from '../core/json';
+import { GRANTS, decisionKey, grantKey, operationKey, requestKey, type Columns, type RowProblem } from './actual-rows';
+import {
+  bodyOf,
+  decisionColumns,
+  dispatchedColumns,
+  grantColumns,
+  openedColumns,
+  outcomeColumns,
+  summed,
+  text,
+} from './fact-columns';
 
 /** A fact as the audit has it. */
 export interface RecordedFact {
@@ -33,8 +43,6 @@ export const ROW_FACTS = [
   'operation.settled',
 ] as const;
 
-type RowFact = (typeof ROW_FACTS)[number];
-
 /**
  * What the rows of one operation have to be, told by its facts alone, in their order. Each command that writes a row
  * leaves a fact of the row's own operation, so nothing else has to be read.
@@ -43,6 +51,9 @@ export class ExpectedRows {
   readonly #operationId: string;
   /** By `table key`. */
   readonly rows = new Map<string, Columns>();
+  /** What no command does: it acted on a row that had been changed, whatever the row is now. */
+  readonly faults: RowProblem[] = [];
+  #latestRequest: string | null = null;
   lastSeq = 0;
 
   constructor(operationId: string) {
@@ -51,55 +62,77 @@ export class ExpectedRows {
 
   accept(fact: RecordedFact): void {
     this.lastSeq = fact.seq;
-    const body = bodyOf(fact);
-    // One of another kind is not asked for.
-    this.#apply(fact.kind as RowFact, body, fact.at);
+    this.#apply(fact.kind, bodyOf(fact.body), fact.at);
   }
 
-  #apply(kind: RowFact, body: JsonObject, at: number): void {
+  #apply(kind: string, body: JsonObject, at: number): void {
     switch (kind) {
       case 'request.opened':
-        return this.#write(this.#request(body), openedColumns(body, at));
+        this.#latestRequest = this.#request(body);
+        this.#write(this.#latestRequest, openedColumns(body, at));
+        return;
       case 'request.escalated':
       case 'request.reminded':
-        return this.#change(this.#request(body), { level: body['level'], due_at: body['dueAtMs'] });
+        this.#change(this.#request(body), { level: body['level'], due_at: body['dueAtMs'] });
+        return;
       case 'request.allowed':
       case 'request.denied':
       case 'request.expired':
       case 'request.withdrawn':
       case 'request.refused':
-        return this.#close(body, { at, state: kind.slice('request.'.length), reason: body['reason'] ?? null });
+        this.#close(body, { at, state: kind.slice('request.'.length), reason: body['reason'] ?? null });
+        return;
       case 'request.stale':
-        return this.#close(body, { at, state: 'superseded', reason: body['cause'] ?? null });
+        this.#close(body, { at, state: 'superseded', reason: body['cause'] ?? null });
+        return;
       case 'decision.recorded':
-        return this.#write(decisionKey(this.#decisionId(body)), decisionColumns(body, at));
+        this.#write(decisionKey(this.#decisionId(body)), decisionColumns(body, at));
+        return;
       case 'grant.issued':
-        return this.#write(grantKey(text(body, 'grantId')), grantColumns(body, at));
+        this.#expectState(this.#request(body), ['allowed'], 'yielded a grant');
+        this.#write(grantKey(text(body, 'grantId')), grantColumns(body, at));
+        return;
       case 'grant.used':
-        return this.#change(grantKey(text(body, 'grantId')), {
-          uses: body['use'],
-          totals: canonicalJson(body['totals'] ?? null),
-        });
+        this.#use(grantKey(text(body, 'grantId')), at, body['amounts'] ?? null);
+        return;
       case 'grant.revoked':
-        return this.#revoke(grantKey(text(body, 'grantId')), { at, by: body['by'], reason: body['reason'] });
+        this.#revoke(grantKey(text(body, 'grantId')), { at, by: body['by'], reason: body['reason'] });
+        return;
       default:
-        return this.#applySent(kind, body, at);
+        this.#applySent(kind, body, at);
+        return;
     }
   }
 
-  #applySent(kind: RowFact, body: JsonObject, at: number): void {
+  #applySent(kind: string, body: JsonObject, at: number): void {
     const key = operationKey(this.#operationId);
     switch (kind) {
       case 'operation.dispatched':
-        this.#useOnce(body['approval'] ?? null);
-        return this.#write(key, dispatchedColumns(body, at));
+        if (this.#latestRequest !== null) this.#expectState(this.#latestRequest, ['allowed'], 'let its call be sent');
+        this.#useOnce(body['approval'] ?? null, at);
+        this.#write(key, dispatchedColumns(body, at));
+        return;
       case 'operation.dispatchedAgain':
-        return this.#change(key, { attempt: body['attempt'] });
+        this.#change(key, { attempt: body['attempt'] });
+        return;
       case 'operation.absent':
-        return this.#change(key, { absent_attempt: body['attempt'] });
+        this.#change(key, { absent_attempt: body['attempt'] });
+        return;
+      case 'operation.executed':
+      case 'operation.failed':
+      case 'operation.unknown':
+      case 'operation.settled':
+        this.#end(key, body, at);
+        return;
       default:
-        return this.#change(key, outcomeColumns(body, at));
     }
+  }
+
+  #end(key: string, body: JsonObject, at: number): void {
+    // What was concluded from an absence gives way to proof of the effect.
+    const mayEnd = body['outcome'] === 'executed' ? ['dispatched', 'unknown', 'failed'] : ['dispatched', 'unknown'];
+    this.#expectState(key, mayEnd, `ended as ${text(body, 'outcome')}`);
+    this.#change(key, outcomeColumns(body, at));
   }
 
   #request(body: JsonObject): string {
@@ -107,12 +140,14 @@ export class ExpectedRows {
   }
 
   #decisionId(body: JsonObject): string {
-    return `${this.#operationId}.${String(body['revision'])}.${text(body, 'reviewer')}.${text(body, 'answer')}`;
+    return `${this.#operationId}.${text(body, 'revision')}.${text(body, 'reviewer')}.${text(body, 'answer')}`;
   }
 
   #close(body: JsonObject, end: { at: number; state: string; reason: JsonValue }): void {
     const key = this.#request(body);
     const before = this.rows.get(key)?.['state'];
+    const isDecision = end.state === 'allowed' || end.state === 'denied';
+    this.#expectState(key, isDecision ? ['pending'] : ['pending', 'allowed'], `became ${end.state}`);
     this.#change(key, { state: end.state, closed_at: end.at, closed_reason: end.reason });
     if (before === 'allowed') this.#endGrants(body, end);
   }
@@ -126,112 +161,52 @@ export class ExpectedRows {
     }
   }
 
-  #revoke(key: string, { at, by, reason }: { at: number; by: Value; reason: Value }): void {
+  #revoke(
+    key: string,
+    { at, by, reason }: { at: number; by: JsonValue | undefined; reason: JsonValue | undefined },
+  ): void {
     this.#change(key, { revoked_at: at, revoked_by: by, revoked_reason: reason });
   }
 
   /** The use of a window is a fact of its own; a `once` grant is used by the operation that it is for. */
-  #useOnce(approval: JsonValue): void {
-    if (approval === null || !isJsonObject(approval)) return;
+  #useOnce(approval: JsonValue, at: number): void {
+    if (approval === null || !isJsonObject(approval) || approval['operationId'] !== this.#operationId) return;
     const key = grantKey(text(approval, 'grantId'));
-    if (this.rows.get(key)?.['once'] === true) this.#change(key, { uses: 1 });
+    if (this.rows.get(key)?.['once'] !== false) this.#use(key, at, {});
+  }
+
+  /** Counted here, and not read from the facts: a row whose uses were set back would be believed. */
+  #use(key: string, at: number, amounts: JsonValue): void {
+    const grant = this.rows.get(key);
+    const uses = Number(grant?.['uses'] ?? 0) + 1;
+    const maxUses = Number(grant?.['max_uses'] ?? 0);
+    if (uses > maxUses) this.#fault(key, `was used ${uses} times, where ${maxUses} were allowed`);
+    if (at >= Number(grant?.['expires_at'] ?? 0)) this.#fault(key, 'was used after its end');
+    if (grant?.['revoked_at'] !== null) this.#fault(key, 'was used although it was revoked, or never issued');
+    if (grant !== undefined) this.#change(key, { uses, totals: summed(text(grant, 'totals'), amounts) });
+  }
+
+  #expectState(key: string, states: readonly string[], event: string): void {
+    const row = this.rows.get(key);
+    const state = row === undefined ? 'not on record' : text(row, 'state');
+    if (!states.includes(state)) this.#fault(key, `${event} when it was ${state}`);
+  }
+
+  #fault(row: string, detail: string): void {
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ row, detail });
   }
 
   #write(key: string, columns: Columns): void {
+    if (this.rows.has(key)) this.#fault(key, 'was written twice');
     this.rows.set(key, columns);
   }
 
   #change(key: string, columns: Columns): void {
-    this.rows.set(key, { ...this.rows.get(key), ...columns });
+    const before = this.rows.get(key);
+    if (before === undefined) this.#fault(key, 'was changed, though no record of the audit begins it');
+    else this.rows.set(key, { ...before, ...columns });
   }
 }
 
-type Value = JsonValue | undefined;
-
-function openedColumns(body: JsonObject, at: number): Columns {
-  return {
-    state: 'pending',
-    binding_digest: body['bindingDigest'],
-    card: body['card'],
-    row: body['row'],
-    level: body['level'],
-    opened_at: at,
-    deadline_at: body['deadlineAtMs'],
-    due_at: body['dueAtMs'],
-    closed_at: null,
-    closed_reason: null,
-  };
-}
-
-function decisionColumns(body: JsonObject, at: number): Columns {
-  return {
-    revision: body['revision'],
-    reviewer: body['reviewer'],
-    answer: body['answer'],
-    reason: body['reason'],
-    channel: body['channel'],
-    verified: body['signature'] === 'valid' ? 1 : 0,
-    message: body['message'],
-    decided_at: at,
-  };
-}
-
-function grantColumns(body: JsonObject, at: number): Columns {
-  return {
-    revision: body['revision'],
-    once: body['once'],
-    terms: body['terms'],
-    row: body['row'],
-    uses: 0,
-    max_uses: body['uses'],
-    totals: '{}',
-    granted_at: at,
-    expires_at: body['expiresAtMs'],
-    revoked_at: null,
-    revoked_by: null,
-    revoked_reason: null,
-  };
-}
-
-function dispatchedColumns(body: JsonObject, at: number): Columns {
-  const approval = body['approval'] ?? null;
-  return {
-    row: body['row'],
-    binding_digest: body['bindingDigest'],
-    content_digest: body['contentDigest'],
-    policy_version: body['policyVersion'],
-    approval: approval === null ? null : canonicalJson(approval),
-    attempt: body['attempt'],
-    absent_attempt: 0,
-    dispatched_at: at,
-    ...outcomeColumns({ outcome: 'dispatched' }, null),
-  };
-}
-
-function outcomeColumns(body: JsonObject, at: number | null): Columns {
-  const isError = body['isError'] ?? null;
-  return {
-    state: body['outcome'],
-    ended_at: at,
-    result: body['resultDigest'] ?? null,
-    result_digest: body['resultDigest'] ?? null,
-    result_is_error: isError === null ? null : Number(isError),
-    evidence: body['evidence'] ?? null,
-    detail: body['detail'] ?? null,
-    settled_by: body['settledBy'] ?? null,
-  };
-}
-
-/** A body that is none is found by its hash; here it says nothing. */
-export function bodyOf({ body }: Pick<RecordedFact, 'body'>): JsonObject {
-  try {
-    const value = JSON.parse(body) as JsonValue;
-    return value !== null && isJsonObject(value) ? value : {};
-  } catch {
-    return {};
-  }
-}
-
-function text(body: JsonObject, name: string): string {
-  return String(body[name]);
-}
+/** Of one operation. */
+const MAX_FAULTS = 100;

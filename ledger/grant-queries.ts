@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import type { Ask } from '../core/evaluation';
+import { couldStillCover } from '../core/grant';
 import { isJsonObject, parseStrictJson, type JsonObject } from '../core/json';
+import type { Policy } from '../core/policy';
 import { termsOf, type GrantRow } from './rows';
 import type { Database } from './schema';
 
@@ -29,19 +31,23 @@ export interface GrantRecord {
   readonly revokedReason: string | null;
 }
 
-/** Grants that still permit something at `liveAtMs`, the first to end first; with null the latest 200, whatever they are. */
-export async function listGrants(db: Db, liveAtMs: number | null): Promise<readonly GrantRecord[]> {
-  const all = db.selectFrom('grants').selectAll();
-  const rows =
-    liveAtMs === null
-      ? await all.orderBy('granted_at', 'desc').limit(200).execute()
-      : await all
-          .where('revoked_at', 'is', null)
-          .where('expires_at', '>', liveAtMs)
-          .whereRef('uses', '<', 'max_uses')
-          .orderBy('expires_at')
-          .execute();
+/** The latest 200 grants, whatever they are. */
+export async function latestGrants(db: Db): Promise<readonly GrantRecord[]> {
+  const rows = await db.selectFrom('grants').selectAll().orderBy('granted_at', 'desc').limit(200).execute();
   return rows.map(grantOf);
+}
+
+/** Grants that still permit something at `atMs` under the active policy, the first to end first. */
+export async function liveGrants(db: Db, atMs: number, policy: Policy | null): Promise<readonly GrantRecord[]> {
+  const rows = await db
+    .selectFrom('grants')
+    .selectAll()
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', atMs)
+    .whereRef('uses', '<', 'max_uses')
+    .orderBy('expires_at')
+    .execute();
+  return policy === null ? [] : rows.map(grantOf).filter((grant) => couldStillCover(policy, grant));
 }
 
 /** The grants whose id begins with `prefix`; at most ten. */

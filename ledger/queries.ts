@@ -2,7 +2,8 @@ import { sql, type Kysely, type SelectQueryBuilder } from 'kysely';
 import { isJsonObject, parseStrictJson, type JsonObject } from '../core/json';
 import type { ApprovalFacts } from '../core/outcome';
 import type { ApprovalRequest, RequestStanding } from '../core/request';
-import { listGrants } from './grant-queries';
+import type { Policy } from '../core/policy';
+import { liveGrants } from './grant-queries';
 import { approvalOf, cardOf, countedOf, type OperationRow, type RequestRow } from './rows';
 import type { Database, RequestRowState } from './schema';
 
@@ -249,7 +250,7 @@ export interface LedgerCounts {
   readonly auditRecords: number;
 }
 
-export async function ledgerCounts(db: Db, nowMs: number): Promise<LedgerCounts> {
+export async function ledgerCounts(db: Db, nowMs: number, policy: Policy | null): Promise<LedgerCounts> {
   const [requests, operationStates, grants, head] = await Promise.all([
     db
       .selectFrom('requests')
@@ -261,7 +262,7 @@ export async function ledgerCounts(db: Db, nowMs: number): Promise<LedgerCounts>
       .select(['state', db.fn.countAll<number>().as('count')])
       .groupBy('state')
       .execute(),
-    listGrants(db, nowMs),
+    liveGrants(db, nowMs, policy),
     db.selectFrom('audit_heads').select('seq').executeTakeFirst(),
   ]);
   return {

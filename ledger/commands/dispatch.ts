@@ -137,16 +137,18 @@ async function consume(tx: Tx, request: Dispatch, found: GrantRow): Promise<bool
     .where('expires_at', '>', tx.nowMs)
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n) return false;
-  if (grant.once_for === null) noteUse(tx, { grant, totals, operation: request.call.operationId });
+  if (grant.once_for === null) noteUse(tx, { grant, request, summed: Object.keys(totals) });
   return true;
 }
 
 /** A fact of the window's own operation: what is said of a grant is found in one place, whoever used it. */
 function noteUse(
   tx: Tx,
-  { grant, totals, operation }: { grant: GrantRow; totals: Readonly<Record<string, number>>; operation: string },
+  { grant, request, summed }: { grant: GrantRow; request: Dispatch; summed: readonly string[] },
 ): void {
-  const body = { grantId: grant.grant_id, use: grant.uses + 1, totals: { ...totals }, by: operation };
+  // Not the sums: those are read from the row, and the record of each use is there to judge the row by.
+  const amounts = Object.fromEntries(summed.map((field) => [field, request.amounts[field] ?? 0]));
+  const body = { grantId: grant.grant_id, by: request.call.operationId, amounts };
   tx.fact({ kind: 'grant.used', operationId: grant.operation_id, body });
 }
 

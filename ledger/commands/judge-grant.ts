@@ -52,12 +52,22 @@ export function judgeGrant(
   const { requester } = cardOf(row);
   const judgement = { life: lifeOf(row), requester, policy: request.active.policy };
   if (openSteps({ ...judgement, ask: terms.ask }, standing).length > 0) return { cause: 'reviewerChanged' };
-  if (!same && openSteps({ ...judgement, ask }, standing).length > 0) return { cause: 'ruleChanged' };
+  // Also under the same rules: the steps of the terms are a row's, those of `ask` come from the active policy.
+  if (openSteps({ ...judgement, ask }, standing).length > 0) return { cause: same ? 'reviewerChanged' : 'ruleChanged' };
   return { grant, approval: approvalFacts(grant, ask.rule) };
 }
 
-function standsFor({ active, stillSigned }: Dispatch, decision: DecisionRow): boolean {
-  if (decision.verified === 1) return stillSigned(messageOf(decision));
+function standsFor({ active, stillSigned, bindingDigest }: Dispatch, decision: DecisionRow): boolean {
+  const message = messageOf(decision);
+  // A signature says nothing of a row that it was copied to.
+  const isOwn =
+    message.operationId === decision.operation_id &&
+    message.revision === decision.revision &&
+    message.reviewer === decision.reviewer &&
+    message.answer === decision.answer &&
+    message.digest === bindingDigest;
+  if (!isOwn) return false;
+  if (decision.verified === 1) return stillSigned(message);
   return active.trust === 'namespace';
 }
 

@@ -215,6 +215,63 @@ describe.each(STORE_KINDS)('[TIME2-13] audit verify compares rows with the audit
     ]);
   });
 
+  it('finds a window that was used beyond its end and its uses, though the row was put back', async () => {
+    await window();
+    const widened = `terms = replace(terms, '"amount":500', '"amount":900')`;
+    await fresh.tamper(`update grants set uses = 0, totals = '{}', expires_at = 9999999999999, ${widened}`);
+    nowMs = T0 + 31 * MINUTE;
+    const validity = { kind: 'window', uses: 2, durationMs: 30 * MINUTE, total: { amount: 500 } } as const;
+    for (const turnId of ['t2', 't3']) {
+      const call = prepared({ turnId, ask: askOf({ validity }) });
+      expect((await send(call, { amounts: { amount: 400 } })).kind).toBe('dispatched');
+    }
+    const narrowed = `terms = replace(terms, '"amount":900', '"amount":500')`;
+    await fresh.tamper(`update grants set expires_at = ${T0 + 30 * MINUTE}, ${narrowed}`);
+    expect(await found()).toEqual([
+      `${GRANT}: was used after its end`,
+      `${GRANT}: was used 3 times, where 2 were allowed`,
+      `${GRANT}: was used after its end`,
+      `${GRANT}: uses is 2, the audit says 3`,
+      `${GRANT}: totals is "{\\"amount\\":800}", the audit says "{\\"amount\\":1200}"`,
+    ]);
+  });
+
+  it('finds a request that was decided again after its end', async () => {
+    const call = prepared({ turnId: 't1' });
+    const request = await openPending(ledger, call, active);
+    await ledger.recordDecision(decisionFor(request, 'deny'), call.ref.workflowId);
+    await fresh.tamper(`update requests set state = 'pending', closed_at = null`, 'delete from decisions');
+    await ledger.recordDecision(decisionFor(request, 'allow'), call.ref.workflowId);
+    expect(await found()).toEqual([
+      `${REQUEST}: became allowed when it was denied`,
+      `decisions ${OPERATION}.1.r1.deny: is missing, though the audit has it`,
+    ]);
+  });
+
+  describe('a call is not sent', () => {
+    const call = prepared({ turnId: 't1' });
+
+    it('on a grant whose terms were changed to ask nobody, without decisions', async () => {
+      await allow(call);
+      const steps = /"steps":\[.*?\}\]/u;
+      const { terms } = await fresh.store.db.selectFrom('grants').select('terms').executeTakeFirstOrThrow();
+      expect(terms).toMatch(steps);
+      await fresh.tamper(`update grants set terms = '${terms.replace(steps, '"steps":[]')}'`, 'delete from decisions');
+      expect(await send(call)).toEqual({ kind: 'stale', cause: 'reviewerChanged' });
+    });
+
+    it.each([
+      ['of another operation', `replace(message, '${OPERATION}', 'op_other')`],
+      ['of another binding', `replace(message, '${call.digest}', 'sha256:other')`],
+      ['of another answer', `replace(message, '"allow"', '"deny"')`],
+      ['of another reviewer', `replace(message, '"r1"', '"r2"')`],
+    ])('on a decision that was copied from one %s', async (_name, message) => {
+      await allow(call);
+      await fresh.tamper(`update decisions set message = ${message}`);
+      expect(await send(call)).toEqual({ kind: 'stale', cause: 'reviewerChanged' });
+    });
+  });
+
   it('finds a policy that nobody applied', async () => {
     await fresh.tamper(
       'update policies set active = 0',
