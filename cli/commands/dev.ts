@@ -10,6 +10,7 @@ import { devText, whoText } from '../dev/dev-text';
 import { startStack, type Stack } from '../dev/stack';
 import { lockStateFolder } from '../dev/state-lock';
 import { makeStateFolder } from '../dev/state-folder';
+import { endedText } from '../dev/worker-words';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
@@ -164,7 +165,7 @@ async function keepWorker(io: Io, stack: Stack, { over, onReady }: Keeping): Pro
       if (!announced) await onReady();
       announced = true;
       if (await isOverBefore(over, worker.exited)) return;
-      io.stderr.write(`The worker has ended and is started again:\n${safeBlock(worker.recentOutput())}\n`);
+      io.stderr.write(`${safeBlock(endedText(await worker.exited, worker.recentOutput()))}\n`);
     } else {
       const message = worker instanceof Error ? worker.message : String(worker);
       if (message !== lastSaid) io.stderr.write(`${safeBlock(message)}\n… it is tried again until it starts\n`);

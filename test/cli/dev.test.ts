@@ -121,7 +121,9 @@ describe('holdpoint dev', () => {
       await eventually(async () => expect((await here('turn', 'show', turnId)).stdout).toMatch(/executed/), READY_MS);
       const [worker] = processesWith('cli/main.js worker').filter((line) => ownedBy(line, dev.pid));
       process.kill(Number.parseInt(worker ?? '', 10), 'SIGKILL');
-      await eventually(() => expect(dev.output.stderr).toContain('The worker has ended and is started again'));
+      await eventually(() =>
+        expect(dev.output.stderr).toContain('The worker has ended (SIGKILL) and is started again'),
+      );
       expect((await here('show', shortId)).stdout).toContain('ALTER TABLE orders DROP COLUMN legacy_note');
       await eventually(async () => expect((await here('allow', shortId)).code).toBe(0), READY_MS);
       expect(await agent.exited).toBe(0);
