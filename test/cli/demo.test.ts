@@ -82,6 +82,7 @@ describe('npm run demo', () => {
     await eventually(() => expect(demo.output.text).toContain('reads what would run'), 45_000);
     demo.child.kill('SIGINT');
     expect(await demo.exited).toBe(130);
+    expect(demo.output.text).toMatch(/Stopped: every process has ended and the temporary folder is gone\.\n$/);
     await expectNothingLeft();
   }, 90_000);
 });

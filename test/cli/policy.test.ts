@@ -33,6 +33,17 @@ Any other call runs unasked where access lets it, and is refused where access do
 `);
   });
 
+  test('without a rule says that nothing asks', async () => {
+    const file = write('empty.yaml', 'people: {}\nservers: {}\naccess: []\nrules: []\n');
+    const { code, stdout } = await run(['policy', 'check', file], { cwd: folder });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `empty.yaml is a policy: 0 servers, 0 people, 0 access entries, 0 rules
+Every call runs unasked where access lets it, and is refused where access does not.
+`,
+    });
+  });
+
   test('names each problem as file:line:column, with what is allowed and the nearest name', async () => {
     const file = write(
       'broken.yaml',

