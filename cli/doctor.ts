@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { temporal } from '@temporalio/proto';
 import { findTemporalBinary } from '../worker/temporal-binary';
 import { readMark } from '../worker/ledger-guard';
@@ -11,6 +12,7 @@ import { givenUpEvents, type GivenUp } from '../ledger/outbox-upkeep';
 import { ledgerCounts } from '../ledger/queries';
 import { sqliteEngine } from '../ledger/sqlite-engine';
 import { binaryDir } from './dev/binary-dir';
+import { isRunning } from './dev/dev-file';
 import type { Io } from './io';
 import { withLedger, type Place } from './place';
 import { withTemporal } from './temporal';
@@ -166,13 +168,19 @@ async function temporalChecks(io: Io, place: Place, { client }: Holdpoint): Prom
           taskQueueType: TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
         }),
       );
-      const polling = count(pollers.length, 'worker');
-      return pollers.length > 0
-        ? ok('worker', `${polling} polls task queue ${safe(taskQueue)}`)
+      const alive = pollers.filter(({ identity }) => !hasEnded(identity ?? '')).length;
+      return alive > 0
+        ? ok('worker', `${count(alive, 'worker')} ${alive === 1 ? 'polls' : 'poll'} task queue ${safe(taskQueue)}`)
         : failed('worker', `no worker polls task queue ${taskQueue}: nothing is judged or run`);
     }),
     await checked('ledger mark', () => withLedger(place, ({ store }) => markCheck(client, store, taskQueue))),
   ];
+}
+
+/** Temporal lists a poller for minutes after it ended; of a process on this machine its absence is known at once. */
+function hasEnded(identity: string): boolean {
+  const [, pid, host] = /^(\d+)@(.+)$/.exec(identity) ?? [];
+  return pid !== undefined && host === hostname() && !isRunning({ pid: Number(pid) });
 }
 
 async function markCheck(client: Holdpoint['client'], store: Ledger['store'], taskQueue: string): Promise<Check> {
