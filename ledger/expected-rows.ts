@@ -4,6 +4,7 @@ import {
   bodyOf,
   decisionColumns,
   dispatchedColumns,
+  exceeds,
   grantColumns,
   openedColumns,
   outcomeColumns,
@@ -54,6 +55,8 @@ export class ExpectedRows {
   /** What no command does: it acted on a row that had been changed, whatever the row is now. */
   readonly faults: RowProblem[] = [];
   #latestRequest: string | null = null;
+  /** The largest sums of each grant; its row holds them among its terms. */
+  readonly #limits = new Map<string, JsonValue>();
   lastSeq = 0;
 
   constructor(operationId: string) {
@@ -90,6 +93,7 @@ export class ExpectedRows {
         return;
       case 'grant.issued':
         this.#expectState(this.#request(body), ['allowed'], 'yielded a grant');
+        this.#limits.set(grantKey(text(body, 'grantId')), body['total'] ?? null);
         this.#write(grantKey(text(body, 'grantId')), grantColumns(body, at));
         return;
       case 'grant.used':
@@ -183,7 +187,10 @@ export class ExpectedRows {
     if (uses > maxUses) this.#fault(key, `was used ${uses} times, where ${maxUses} were allowed`);
     if (at >= Number(grant?.['expires_at'] ?? 0)) this.#fault(key, 'was used after its end');
     if (grant?.['revoked_at'] !== null) this.#fault(key, 'was used although it was revoked, or never issued');
-    if (grant !== undefined) this.#change(key, { uses, totals: summed(text(grant, 'totals'), amounts) });
+    if (grant === undefined) return;
+    const totals = summed(text(grant, 'totals'), amounts);
+    if (exceeds(totals, this.#limits.get(key) ?? null)) this.#fault(key, `was used for ${totals}, beyond its limits`);
+    this.#change(key, { uses, totals });
   }
 
   #expectState(key: string, states: readonly string[], event: string): void {

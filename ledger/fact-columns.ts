@@ -1,6 +1,13 @@
 import { canonicalJson, isJsonObject, parseStrictJson, type JsonObject, type JsonValue } from '../core/json';
 import type { Columns } from './actual-rows';
 
+/** Whether the sums of a window are beyond what it allows. */
+export function exceeds(totals: string, limits: JsonValue): boolean {
+  const sums = bodyOf(totals);
+  if (limits === null || !isJsonObject(limits)) return false;
+  return Object.entries(limits).some(([field, limit]) => Number(sums[field] ?? 0) > Number(limit));
+}
+
 /** The sums of a window after one more use. */
 export function summed(totals: string, amounts: JsonValue): string {
   const sums: Record<string, JsonValue> = { ...bodyOf(totals) };

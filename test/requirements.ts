@@ -219,7 +219,7 @@ TIME2-9 | unit | here | named, destructive and all rules match, with "once", "{ 
 TIME2-10 | gateway | gateway | denied; the same call comes again
 TIME2-11 | gateway | gateway | same digest denied three times within the hour, then a fourth call; again after the hour
 TIME2-12 | multi | here | audit record cannot be written (disk full, lock) at decision and at dispatch
-TIME2-13 | unit | here | audit: one row edited, one removed, two swapped, last five cut off
+TIME2-13 | unit | here | audit: one row edited, one removed, two swapped, last five cut off; a request, decision, grant, operation or policy that differs from it
 TIME2-14 | api | console | emergency without ticket, for a tool not named, for 16 min
 TIME2-15 | workflow | console | valid emergency; its review then overdue; a second emergency
 LIST-1 | gateway | gateway | upstream lists 2 pages; client lists again after a change notice

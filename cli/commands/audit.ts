@@ -19,7 +19,7 @@ import { publicKeys } from '../public-keys';
 import { brief, count, jsonBlock, safe } from '../text';
 
 interface Options extends PlaceOptions {
-  readonly key: readonly string[];
+  readonly key?: readonly string[];
   readonly checkpoints?: string;
   readonly out?: string;
   readonly json?: boolean;
@@ -29,7 +29,7 @@ export function addAudit(program: Command, { io, end }: Cli): void {
   const audit = program.command('audit').description('Check and export the record of everything that happened');
   describeCommand(withJson(withState(audit.command('verify'))), {
     summary:
-      'Check the hash chain of the audit and its signed checkpoints: finds what was changed, removed, moved or cut off.',
+      'Check the hash chain of the audit and its signed checkpoints: finds what was changed, removed, moved or cut off; then that each request, decision, grant, operation and policy of the ledger is what the audit says.',
     examples: [
       'holdpoint audit verify',
       'holdpoint audit verify audit.jsonl --key ed25519:… --checkpoints kept-elsewhere.jsonl',
@@ -37,12 +37,7 @@ export function addAudit(program: Command, { io, end }: Cli): void {
     exits: ['notFound', 'unreachable'],
   })
     .argument('[export]', 'a file of "audit export" instead of the ledger')
-    .option(
-      '--key <key>',
-      "ed25519:… or a PEM file; may be given several times (default: the worker's own)",
-      collect,
-      [],
-    )
+    .option('--key <key>', "ed25519:… or a PEM file; may be given several times (default: the worker's own)", collect)
     .option(
       '--checkpoints <file>',
       'checkpoints that were kept elsewhere, one JSON object a line: only they find a rewritten chain',
@@ -57,14 +52,14 @@ export function addAudit(program: Command, { io, end }: Cli): void {
     .action((options: Options) => end(exportTo(io, options)));
 }
 
-function collect(value: string, before: readonly string[]): readonly string[] {
+function collect(value: string, before: readonly string[] = []): readonly string[] {
   return [...before, value];
 }
 
 async function verify(io: Io, file: string | undefined, options: Options): Promise<ExitName> {
   const place = file === undefined ? await findPlace(io, options) : null;
   const given = await keptCheckpoints(io, options.checkpoints);
-  const asked: VerifyOptions = { publicKeys: await publicKeys(io, place, options.key), checkpoints: given };
+  const asked: VerifyOptions = { publicKeys: await publicKeys(io, place, options.key ?? []), checkpoints: given };
   const work =
     place === null ? verifyFile(io, file ?? '', asked) : withLedger(place, ({ store }) => verifyAudit(store, asked));
   const report = await withProgress(io, 'reading the audit', work);
@@ -103,7 +98,7 @@ async function keptCheckpoints({ cwd }: Io, file: string | undefined): Promise<r
   });
 }
 
-function reportText({ stdout }: Io, { ok, records, last, problems, checkpoints }: AuditReport): string {
+function reportText({ stdout }: Io, { ok, records, last, problems, checkpoints, rows }: AuditReport): string {
   const paint = paintFor(stdout);
   const signed = `${count(checkpoints.signed, 'checkpoint')} with a valid signature`;
   const unknown =
@@ -115,10 +110,20 @@ function reportText({ stdout }: Io, { ok, records, last, problems, checkpoints }
       checkpoints.signed === 0
         ? '\nWithout a signed checkpoint that was kept elsewhere, a chain rewritten as a whole looks the same.'
         : '';
-    return `${paint.green('The audit holds')}: ${count(records, 'record')}, the last one #${last.seq} ${brief(last.hash)}…; ${signed}${unknown}.${unsigned}`;
+    return `${paint.green('The audit holds')}: ${count(records, 'record')}, the last one #${last.seq} ${brief(last.hash)}…; ${signed}${unknown}.${comparedText(rows)}${unsigned}`;
   }
-  const lines = problems.map(({ seq, what, detail }) => `  #${seq}  ${what}: ${safe(detail)}`);
-  return `${paint.red('The audit does NOT hold')}: ${count(problems.length, 'problem')} in ${count(records, 'record')}${unknown}.\n${lines.join('\n')}`;
+  const lines = [
+    ...problems.map(({ seq, what, detail }) => `  #${seq}  ${what}: ${safe(detail)}`),
+    ...(rows?.problems ?? []).map(({ row, detail }) => `  ${safe(row)}: ${safe(detail)}`),
+  ];
+  const inRows = rows === null ? '' : `, ${count(rows.problems.length, 'problem')} in ${count(rows.compared, 'row')}`;
+  return `${paint.red('The audit does NOT hold')}: ${count(problems.length, 'problem')} in ${count(records, 'record')}${inRows}${unknown}.\n${lines.join('\n')}`;
+}
+
+function comparedText(rows: AuditReport['rows']): string {
+  if (rows === null) return '';
+  const tables = 'requests, decisions, grants, operations and policies';
+  return `\nThe rows hold: ${count(rows.compared, 'row')} of ${tables} compared with the audit, none differs.`;
 }
 
 async function exportTo(io: Io, options: Options): Promise<ExitName> {

@@ -61,13 +61,14 @@ function grantRow(
   };
 }
 
-function noteGrant(tx: Tx, grant: GrantRow, { deciders, verified }: GrantTerms): void {
+function noteGrant(tx: Tx, grant: GrantRow, { ask, deciders, verified }: GrantTerms): void {
   const body = {
     grantId: grant.grant_id,
     revision: grant.revision,
     once: grant.once_for !== null,
     expiresAtMs: grant.expires_at,
     uses: grant.max_uses,
+    total: ask.validity.kind === 'window' ? { ...ask.validity.total } : {},
     deciders: [...deciders],
     verified,
     terms: textDigest(grant.terms),

@@ -5,6 +5,7 @@ import pino from 'pino';
 import { generateReviewerKey, publicKeyOf } from '../../client';
 import { createCheckpointer } from '../../ledger/checkpointer';
 import { readCheckpoints } from '../../ledger/audit-read';
+import { sqliteEngine } from '../../ledger/sqlite-engine';
 import { openStore } from '../../ledger/open-store';
 import { run, temporaryFolder } from '../support/cli';
 
@@ -40,8 +41,26 @@ describe('holdpoint audit verify', () => {
     const { code, stdout } = await run(['audit', 'verify'], { env });
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^The audit holds: 3 records, the last one #3 [0-9a-f]{12}…; 1 checkpoint with a valid signature\.\n$/,
+      /^The audit holds: 3 records, the last one #3 [0-9a-f]{12}…; 1 checkpoint with a valid signature\.\nThe rows hold: 0 rows of requests, decisions, grants, operations and policies compared with the audit, none differs\.\n$/,
     );
+  });
+
+  test('names a row that is not what the audit says', async () => {
+    const path = join(folder, 'forged.db');
+    const forged = { ...env, HOLDPOINT_LEDGER_URL: `file:${path}` };
+    await (await openStore(forged.HOLDPOINT_LEDGER_URL, pino({ level: 'silent' }))).close();
+    const database = (await sqliteEngine()).open(path);
+    database.exec(
+      `insert into policies (version, digest, file_name, text, compiled, applied_by, applied_at, active)
+       values (1, 'd', 'f', 't', '{}', 'zed', 1, 1)`,
+    );
+    database.close();
+    expect(await run(['audit', 'verify'], { env: forged })).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(
+        /^The audit does NOT hold: 0 problems in 0 records, 1 problem in 1 row[^\n]*\.\n {2}policies 1: is in no record of the audit\n$/,
+      ),
+    });
   });
 
   test('says what it could not check, and what that is worth', async () => {

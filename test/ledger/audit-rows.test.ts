@@ -229,8 +229,10 @@ describe.each(STORE_KINDS)('[TIME2-13] audit verify compares rows with the audit
     await fresh.tamper(`update grants set expires_at = ${T0 + 30 * MINUTE}, ${narrowed}`);
     expect(await found()).toEqual([
       `${GRANT}: was used after its end`,
+      `${GRANT}: was used for {"amount":800}, beyond its limits`,
       `${GRANT}: was used 3 times, where 2 were allowed`,
       `${GRANT}: was used after its end`,
+      `${GRANT}: was used for {"amount":1200}, beyond its limits`,
       `${GRANT}: uses is 2, the audit says 3`,
       `${GRANT}: totals is "{\\"amount\\":800}", the audit says "{\\"amount\\":1200}"`,
     ]);
