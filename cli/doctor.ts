@@ -80,10 +80,10 @@ async function ledgerChecks(ledger: Ledger, place: Place): Promise<readonly Chec
   const { store } = ledger;
   const nowMs = await store.nowMs();
   const skewMs = Math.abs(nowMs - Date.now());
-  const [epoch, counts, active, givenUp] = await Promise.all([
+  const active = await ledger.activePolicy();
+  const [epoch, counts, givenUp] = await Promise.all([
     readEpoch(store.db),
-    ledgerCounts(store.db, nowMs),
-    ledger.activePolicy(),
+    ledgerCounts(store.db, nowMs, active?.policy ?? null),
     givenUpEvents(store.db),
   ]);
   const unknown = counts.operations['unknown'] ?? 0;

@@ -1,5 +1,6 @@
 import type { Ask } from './evaluation';
-import type { BindMode, Validity } from './policy';
+import type { BindMode, Policy, Validity } from './policy';
+import { serverOf } from './policy-lookup';
 import type { JsonValue } from './json';
 import { LONGEST_WAIT_MS } from './call';
 
@@ -58,8 +59,27 @@ export function sameRules(granted: Ask, now: Ask): boolean {
  * Whether what was granted is at least as strict as what the active rules ask now, quorum aside: the caller judges the
  * recorded decisions by the active rule's approvers.
  */
-export function termsStillCover(granted: Ask, now: Ask): boolean {
+export function termsStillCover(granted: Ask, now: Pick<Ask, 'bind' | 'validity'>): boolean {
   return STRICTNESS[granted.bind] >= STRICTNESS[now.bind] && validityCovers(granted.validity, now.validity);
+}
+
+/**
+ * Whether a call could still use the grant under `policy`: the server is there, and a rule that may ask about the tool
+ * asks for no more than was granted. What only the call itself tells (conditions, annotations) counts as given.
+ */
+export function couldStillCover(policy: Policy, { server, tool, ask }: GrantSpot): boolean {
+  if (serverOf(policy, server) === undefined) return false;
+  if (ask.rule === null) return true;
+  return policy.rules
+    .filter((rule) => rule.server === server && (rule.scope.kind !== 'tools' || rule.scope.tools.includes(tool)))
+    .some((rule) => rule.version === ask.rule?.version || termsStillCover(ask, rule));
+}
+
+/** What a grant is for. */
+export interface GrantSpot {
+  readonly server: string;
+  readonly tool: string;
+  readonly ask: Ask;
 }
 
 function validityCovers(granted: Validity, now: Validity): boolean {

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { findGrants, listGrants, type GrantRecord } from '../../ledger/grant-queries';
-import { UNLIMITED_USES } from '../../core/grant';
+import { findGrants, latestGrants, liveGrants, type GrantRecord } from '../../ledger/grant-queries';
+import { couldStillCover, UNLIMITED_USES } from '../../core/grant';
+import type { Policy } from '../../core/policy';
 import type { Store } from '../../ledger/transaction';
 import { describeCommand, withAs, withJson, withState, type Cli } from '../command';
 import type { ExitName } from '../exit-codes';
@@ -42,28 +43,35 @@ export function addGrant(program: Command, { io, end }: Cli): void {
 
 async function list(io: Io, options: ListOptions): Promise<ExitName> {
   const place = await findPlace(io, options);
-  return withLedger<ExitName>(place, async ({ store }) => {
+  return withLedger<ExitName>(place, async (ledger) => {
+    const { store } = ledger;
     const nowMs = await store.nowMs();
-    const grants = await listGrants(store.db, options.all === true ? null : nowMs);
+    const policy = (await ledger.activePolicy())?.policy ?? null;
+    const grants = await (options.all === true ? latestGrants(store.db) : liveGrants(store.db, nowMs, policy));
     if (options.json === true) io.stdout.write(`${jsonLine(grants)}\n`);
     else if (grants.length === 0) io.stderr.write('No grant permits anything now.\n');
     else
       io.stdout.write(
         `${table(
           ['grant', 'state', 'uses', 'requester', 'tool', 'allowed by'],
-          grants.map((grant) => row(grant, nowMs)),
+          grants.map((grant) => row(grant, { nowMs, policy })),
         )}\n`,
       );
     return 'ok';
   });
 }
 
-function row(grant: GrantRecord, nowMs: number): readonly string[] {
+interface Now {
+  readonly nowMs: number;
+  readonly policy: Policy | null;
+}
+
+function row(grant: GrantRecord, now: Now): readonly string[] {
   const unsigned = grant.verified ? '' : ' (UNVERIFIED)';
   return [
     // Long enough to be unique, with its revision left out.
     grant.grantId.slice(0, 15),
-    stateOf(grant, nowMs),
+    stateOf(grant, now),
     `${grant.uses} of ${grant.maxUses === UNLIMITED_USES ? 'any' : grant.maxUses}`,
     safe(grant.requester.subject),
     `${safe(grant.server)} / ${safe(grant.tool)}`,
@@ -71,10 +79,14 @@ function row(grant: GrantRecord, nowMs: number): readonly string[] {
   ];
 }
 
-function stateOf({ revokedAtMs, uses, maxUses, expiresAtMs }: GrantRecord, nowMs: number): string {
+function stateOf(grant: GrantRecord, { nowMs, policy }: Now): string {
+  const { revokedAtMs, uses, maxUses, expiresAtMs } = grant;
   if (revokedAtMs !== null) return 'revoked';
   if (uses >= maxUses) return 'used up';
-  return expiresAtMs <= nowMs ? 'ended' : `ends ${relative(expiresAtMs, nowMs)}`;
+  if (expiresAtMs <= nowMs) return 'ended';
+  // Not ended for good: the policy under which it was given may come back.
+  if (policy === null || !couldStillCover(policy, grant)) return 'not under this policy';
+  return `ends ${relative(expiresAtMs, nowMs)}`;
 }
 
 async function revoke(io: Io, id: string, options: RevokeOptions): Promise<ExitName> {

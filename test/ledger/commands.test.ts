@@ -3,12 +3,13 @@ import type { Requester } from '../../core/requester';
 import { refusal } from '../../core/errors';
 import type { RowProblem } from '../../ledger/actual-rows';
 import { verifyAudit } from '../../ledger/audit-verify';
-import { listGrants } from '../../ledger/grant-queries';
+import { latestGrants, liveGrants } from '../../ledger/grant-queries';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
 import type { Opened } from '../../ledger/commands/open-call';
 import {
   activate,
   askOf,
+  COVERING,
   decisionFor,
   openPending,
   PEOPLE,
@@ -329,9 +330,9 @@ describe.each(STORE_KINDS)('ledger commands on %s', (kind) => {
     await allow(first);
     await end(call);
     await end(first);
-    const live = await listGrants(fresh.store.db, nowMs);
+    const live = await liveGrants(fresh.store.db, nowMs, COVERING);
     expect(live.map((grant) => grant.operationId)).toEqual([first.ref.operationId]);
-    const ended = (await listGrants(fresh.store.db, null)).find((grant) => grant.once);
+    const ended = (await latestGrants(fresh.store.db)).find((grant) => grant.once);
     expect(ended).toMatchObject({ revokedAtMs: nowMs, revokedBy: 'holdpoint', revokedReason: expect.any(String) });
   });
 

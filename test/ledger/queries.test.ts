@@ -1,4 +1,4 @@
-import { findGrants, listGrants } from '../../ledger/grant-queries';
+import { findGrants, latestGrants, liveGrants } from '../../ledger/grant-queries';
 import { findOperation } from '../../ledger/find-operation';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
 import {
@@ -12,7 +12,16 @@ import {
   turnsOf,
   unknownOperations,
 } from '../../ledger/queries';
-import { activate, askOf, decisionFor, openPending, prepared, type PreparedFixture } from '../support/ledger-fixture';
+import {
+  activate,
+  askOf,
+  COVERING,
+  decisionFor,
+  openPending,
+  POLICY,
+  prepared,
+  type PreparedFixture,
+} from '../support/ledger-fixture';
 import { freshStore, STORE_KINDS, type FreshStore } from '../support/stores';
 
 const MINUTE = 60_000;
@@ -130,7 +139,7 @@ describe.each(STORE_KINDS)('reading the ledger on %s', (kind) => {
         atMs: T0,
       }),
     ]);
-    const [grant] = await listGrants(db(), nowMs);
+    const [grant] = await liveGrants(db(), nowMs, COVERING);
     expect(grant).toMatchObject({
       operationId: request.operationId,
       once: false,
@@ -142,9 +151,10 @@ describe.each(STORE_KINDS)('reading the ledger on %s', (kind) => {
     });
     expect(await findGrants(db(), `gr_${request.operationId.slice(3, 20)}`)).toEqual([grant]);
     expect(await findGrants(db(), 'gr_zz')).toEqual([]);
+    for (const policy of [POLICY, null]) expect(await liveGrants(db(), nowMs, policy)).toEqual([]);
     nowMs += 15 * MINUTE;
-    expect(await listGrants(db(), nowMs)).toEqual([]);
-    expect(await listGrants(db(), null)).toHaveLength(1);
+    expect(await liveGrants(db(), nowMs, COVERING)).toEqual([]);
+    expect(await latestGrants(db())).toHaveLength(1);
   });
 
   test('an operation is read with its outcome, and listed while that is unknown', async () => {
@@ -200,7 +210,7 @@ describe.each(STORE_KINDS)('reading the ledger on %s', (kind) => {
     const call = prepared();
     await allow(call);
     await ledger.dispatch(call.dispatching(active));
-    expect(await ledgerCounts(db(), nowMs)).toEqual({
+    expect(await ledgerCounts(db(), nowMs, COVERING)).toEqual({
       requests: { pending: 1, allowed: 1 },
       operations: { dispatched: 1 },
       liveGrants: 0,

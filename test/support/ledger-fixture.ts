@@ -28,6 +28,13 @@ export const PEOPLE = {
 
 export const POLICY: Policy = { v: 1, trust: 'namespace', people: PEOPLE, servers: {}, access: [], rules: [] };
 
+/** A policy that still has the server, and a rule in the version of `askOf`. */
+export const COVERING: Policy = {
+  ...POLICY,
+  servers: { 'orders-db': { name: 'orders-db', tools: {} } as never },
+  rules: [{ id: 'production-migrations', version: 'v1', server: 'orders-db', scope: { kind: 'all' } } as never],
+};
+
 export function askOf({ quorum = 1, validity = { kind: 'once' } as Validity, version = 'v1' } = {}): Ask {
   return {
     rule: { id: 'production-migrations', version },

@@ -1,6 +1,6 @@
 import type { Ask } from '../../core/evaluation';
-import { addToTotals, extentOf, sameRules, termsStillCover, widens } from '../../core/grant';
-import type { Validity } from '../../core/policy';
+import { addToTotals, couldStillCover, extentOf, sameRules, termsStillCover, widens } from '../../core/grant';
+import type { Policy, Rule, Validity } from '../../core/policy';
 
 const MINUTE = 60_000;
 const window = (uses: number | null, durationMs: number | null, total: Record<string, number> = {}): Validity => ({
@@ -92,4 +92,42 @@ test('what no rule asks about but a runtime does has the same rules as itself, a
   const confirmed = { ...ask, rule: null, matched: [] };
   expect(sameRules(confirmed, { ...confirmed })).toBe(true);
   expect(sameRules(confirmed, ask)).toBe(false);
+});
+
+describe('a grant for orders-db / wipe, bound to the material, once', () => {
+  const rule = {
+    id: 'r2',
+    version: 'v2',
+    server: 'orders-db',
+    scope: { kind: 'all' },
+    bind: 'material',
+    validity: { kind: 'once' },
+  };
+  const policyWith = (rules: readonly object[], servers = ['orders-db']): Policy => ({
+    v: 1,
+    trust: 'namespace',
+    people: {},
+    servers: Object.fromEntries(servers.map((name) => [name, { name, tools: {} } as never])),
+    access: [],
+    rules: rules as readonly Rule[],
+  });
+
+  test.each([
+    ['its own rule, in the same version', policyWith([{ ...rule, version: 'v1', bind: 'arguments' }]), true],
+    ['another rule that asks for no more', policyWith([rule]), true],
+    ['a rule that binds more strictly', policyWith([{ ...rule, bind: 'arguments' }]), false],
+    ['a rule that names the tool', policyWith([{ ...rule, scope: { kind: 'tools', tools: ['wipe'] } }]), true],
+    ['a rule that names other tools', policyWith([{ ...rule, scope: { kind: 'tools', tools: ['read'] } }]), false],
+    ['a rule that may hold by an annotation', policyWith([{ ...rule, scope: { kind: 'destructive' } }]), true],
+    ['a rule of another server', policyWith([{ ...rule, server: 'bank' }], ['orders-db', 'bank']), false],
+    ['no rule', policyWith([]), false],
+    ['no such server', policyWith([rule], ['bank']), false],
+  ] as const)('under a policy with %s', (_name, policy, covers) => {
+    expect(couldStillCover(policy, { server: 'orders-db', tool: 'wipe', ask })).toBe(covers);
+  });
+
+  test('that only the runtime asked for needs no rule', () => {
+    const spot = { server: 'orders-db', tool: 'wipe', ask: { ...ask, rule: null, matched: [] } };
+    expect(couldStillCover(policyWith([]), spot)).toBe(true);
+  });
 });
