@@ -1,6 +1,7 @@
 import { approversAt, describeStep, progressOf } from '../core/judge-decision';
 import type { Policy } from '../core/policy';
 import type { ApprovalRequest } from '../core/request';
+import { isSelf } from '../core/reviewers';
 import type { DecisionRecord, RequestRecord } from '../ledger/queries';
 import type { Paint } from './paint';
 import { BIND_TEXT, brief, duration, relative, safe, validityText, when } from './text';
@@ -31,8 +32,8 @@ export function askLines(view: CardView, paint: Paint): readonly string[] {
     ...line('rule', `${ruleText(request)}${ask.emergency ? paint.red('  EMERGENCY RULE') : ''}`),
     ...line('an allow', `permits ${validityText(ask.validity)}${bind}`),
     ...line('asked', `${steps}${view.policy === null ? '' : peopleText(view, view.policy)}`),
-    ...escalationLines(request, standing.level),
-    ...line('deadline', deadlineText(request, nowMs)),
+    ...escalationLines(request, standing),
+    ...line('deadline', standing.state === 'pending' ? deadlineText(request, nowMs) : closedText(view)),
   ];
 }
 
@@ -43,8 +44,9 @@ function ruleText({ ask, policyVersion }: ApprovalRequest): string {
   return `${rule}${also}, policy ${policyVersion}`;
 }
 
-/** Who may decide by the people as they are now, and how many did. */
+/** Who may allow by the people as they are now, and how many did; nobody may where the request is closed. */
 function peopleText({ request, standing, decisions }: CardView, policy: Policy): string {
+  if (standing.state !== 'pending') return '';
   const { ask, requester, revision } = request;
   const life = {
     status: 'pending',
@@ -57,14 +59,22 @@ function peopleText({ request, standing, decisions }: CardView, policy: Policy):
     schedule: ask,
   } as const;
   const counted = decisions.filter((decision) => decision.revision === revision);
-  const progress = standing.state === 'pending' ? progressOf({ life, ask, requester, policy, counted }) : null;
-  const people = ask.steps.flatMap((step) => (step.kind === 'rule' ? approversAt({ policy, ask, life }, step) : []));
+  const progress = progressOf({ life, ask, requester, policy, counted });
+  const people = ask.steps.flatMap((step) => {
+    if (step.kind === 'confirm') return [];
+    const approvers = approversAt({ policy, ask, life }, step);
+    return step.selfApproval ? approvers : approvers.filter((name) => !isSelf(policy, name, requester));
+  });
   const named = people.length === 0 ? '' : ` (now: ${people.map(safe).join(', ')})`;
   return `${named}${progress === null ? '' : `; ${progress.allows} of ${progress.needed} so far`}`;
 }
 
-function escalationLines({ ask, openedAtMs }: ApprovalRequest, level: number): readonly string[] {
-  return ask.escalate.flatMap(({ afterMs, to }, index) => {
+function escalationLines(
+  { ask, openedAtMs }: ApprovalRequest,
+  { state, level }: CardView['standing'],
+): readonly string[] {
+  const levels = state === 'pending' ? ask.escalate : ask.escalate.slice(0, level);
+  return levels.flatMap(({ afterMs, to }, index) => {
     const who = [...to.groups, ...to.people].map(safe).join(', ');
     return line(index < level ? 'escalated' : 'escalates', `${when(openedAtMs + afterMs)} to ${who}`);
   });
@@ -74,4 +84,9 @@ function deadlineText({ ask, deadlineAtMs }: ApprovalRequest, nowMs: number): st
   const { then, remindEveryMs } = ask.deadline;
   const reminders = then === 'keepWaiting' ? `, with a reminder each ${duration(remindEveryMs ?? 0)}` : '';
   return `${when(deadlineAtMs)} (${relative(deadlineAtMs, nowMs)}), then it expires and is not executed${reminders}`;
+}
+
+function closedText({ request, standing }: CardView): string {
+  const { closedAtMs, state } = standing;
+  return `${when(request.deadlineAtMs)}${closedAtMs === null ? '' : `; ${state} ${when(closedAtMs)}`}`;
 }

@@ -29,7 +29,7 @@ export function addGrant(program: Command, { io, end }: Cli): void {
     examples: ['holdpoint grant list', 'holdpoint grant list --all --json'],
     exits: ['unreachable'],
   })
-    .option('--all', 'also those that are used up, ended or revoked; the latest 200')
+    .option('--all', 'also those that are used up, ended, revoked or not under this policy; the latest 200')
     .action((options: ListOptions) => end(list(io, options)));
   describeCommand(withJson(withState(withAs(grant.command('revoke')))), {
     summary: 'End a grant now. What was sent under it before stays sent.',
