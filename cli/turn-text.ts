@@ -4,10 +4,14 @@ import type { Paint } from './paint';
 import { settledText, type SettledSince } from './settled-since';
 import { count, gutter, safe, safeBlock, when } from './text';
 
-/** Where a turn stands: one line a call, under it why it did not run, then what waits for people. */
+/**
+ * Where a turn stands: one line a call, under it why it did not run, then what waits for people.
+ * @param command what the user types to get this program.
+ */
 export function snapshotText(
   { turnId, workflowId, calls, requiredActions, refusal, ignored }: TurnSnapshot,
   paint: Paint,
+  command: string,
 ): string {
   const lines = [`turn ${safe(turnId)}  (workflow ${safe(workflowId)})`];
   if (refusal !== null) lines.push(paint.red(`  refused whole [${refusal.code}]: ${safe(refusal.detail)}`));
@@ -24,7 +28,7 @@ export function snapshotText(
     if (why !== null) lines.push(`    ${safe(why)}`);
   }
   if (ignored > 0) lines.push(`  ${count(ignored, 'message')} not understood and ignored`);
-  for (const { shortId } of requiredActions) lines.push(`holdpoint show ${shortId}`);
+  for (const { shortId } of requiredActions) lines.push(`${command} show ${shortId}`);
   return lines.join('\n');
 }
 
@@ -64,17 +68,17 @@ function outcomeWord(outcome: TurnCallResult['outcome'], paint: Paint): string {
   }
 }
 
-/** One event on one line. */
-export function eventText(event: TurnEvent, paint: Paint): string {
-  return `#${event.number}  ${when(event.atMs)}  ${safe(event.callId)}  ${newsText(event, paint)}`;
+/** One event on one line; `command` as in {@link snapshotText}. */
+export function eventText(event: TurnEvent, paint: Paint, command: string): string {
+  return `#${event.number}  ${when(event.atMs)}  ${safe(event.callId)}  ${newsText(event, paint, command)}`;
 }
 
-function newsText(event: TurnEvent, paint: Paint): string {
+function newsText(event: TurnEvent, paint: Paint, command: string): string {
   switch (event.type) {
     case 'proposed':
       return `proposed  ${event.operationId}`;
     case 'approvalRequired':
-      return paint.yellow(`approval required: holdpoint show ${event.request.shortId}`);
+      return paint.yellow(`approval required: ${command} show ${event.request.shortId}`);
     case 'escalated':
       return `escalated to level ${event.level}`;
     case 'allowed':

@@ -5,6 +5,7 @@ import type { ApprovalRequest } from '../../core/request';
 import { listRequests, revisionsOf, type RequestFilter, type RequestRecord } from '../../ledger/queries';
 import type { Store } from '../../ledger/transaction';
 import { describeCommand, withJson, withState, type Cli } from '../command';
+import { commandName } from '../command-name';
 import type { ExitName } from '../exit-codes';
 import type { Io } from '../io';
 import { findPlace, withLedger, type PlaceOptions } from '../place';
@@ -80,7 +81,9 @@ function show(io: Io, records: readonly RequestRecord[], { nowMs, status }: { no
   }
   io.stdout.write(`${requestTable(records, nowMs)}\n`);
   if (io.stderr.isTty && status === 'pending') {
-    io.stderr.write(`\n${count(records.length, 'request')}. Read one before you decide: holdpoint show ID\n`);
+    io.stderr.write(
+      `\n${count(records.length, 'request')}. Read one before you decide: ${commandName(io.env)} show ID\n`,
+    );
   }
 }
 

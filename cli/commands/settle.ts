@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { unknownOperations } from '../../ledger/queries';
 import { describeCommand, withAs, withJson, withState, type Cli } from '../command';
+import { commandName } from '../command-name';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import { oneOperation } from '../find';
@@ -56,7 +57,7 @@ async function unknown(io: Io, options: UnknownOptions): Promise<ExitName> {
     ]);
     io.stdout.write(`${table(['operation', 'sent', 'requester', 'tool', 'why'], rows)}\n`);
     io.stderr.write(
-      `\n${count(operations.length, 'outcome')} to settle, each after a look at the system: holdpoint settle OPERATION executed|failed --reason TEXT\n`,
+      `\n${count(operations.length, 'outcome')} to settle, each after a look at the system: ${commandName(io.env)} settle OPERATION executed|failed --reason TEXT\n`,
     );
   }
   return 'ok';

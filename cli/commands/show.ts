@@ -12,6 +12,7 @@ import {
 } from '../../ledger/queries';
 import { cardText } from '../card';
 import { describeCommand, withJson, withState, type Cli } from '../command';
+import { commandName } from '../command-name';
 import type { ExitName } from '../exit-codes';
 import { oneOperation } from '../find';
 import type { Io } from '../io';
@@ -45,7 +46,10 @@ async function show(io: Io, id: string, options: Options): Promise<ExitName> {
     const match = await oneOperation(ledger.store, id);
     const record = await recordFor(ledger, match);
     if (options.json === true) io.stdout.write(`${jsonBlock(jsonOf(record))}\n`);
-    else io.stdout.write(`${recordText(record, { paint: paintFor(io.stdout), audit: options.audit === true })}\n`);
+    else
+      io.stdout.write(
+        `${recordText(record, { paint: paintFor(io.stdout), command: commandName(io.env), audit: options.audit === true })}\n`,
+      );
     return 'ok';
   });
 }
@@ -88,7 +92,14 @@ function jsonOf({ meant, revisions, decisions, operation, facts }: CallRecord) {
   };
 }
 
-function recordText(record: CallRecord, { paint, audit }: { readonly paint: Paint; readonly audit: boolean }): string {
+interface Showing {
+  readonly paint: Paint;
+  /** What the user types to get this program. */
+  readonly command: string;
+  readonly audit: boolean;
+}
+
+function recordText(record: CallRecord, { paint, command, audit }: Showing): string {
   const { meant, revisions, decisions, operation, facts, policy, trust, nowMs } = record;
   const newest = revisions.at(-1);
   const parts: string[] = [];
@@ -96,11 +107,12 @@ function recordText(record: CallRecord, { paint, audit }: { readonly paint: Pain
   if (meant !== null && newest !== undefined && newest !== meant) {
     parts.push(
       paint.yellow(
-        `This is revision ${meant.request.revision}; revision ${newest.request.revision} came after it: holdpoint show ${newest.request.shortId}`,
+        `This is revision ${meant.request.revision}; revision ${newest.request.revision} came after it: ${command} show ${newest.request.shortId}`,
       ),
     );
   }
-  if (operation !== null) parts.push(...(meant === null ? [headText(operation)] : []), outcomeText(operation, paint));
+  if (operation !== null)
+    parts.push(...(meant === null ? [headText(operation)] : []), outcomeText(operation, { paint, command }));
   if (audit || parts.length === 0) parts.push(`on record\n${facts.map(factText).join('\n')}`);
   return parts.join('\n');
 }
@@ -110,7 +122,7 @@ function headText({ operationId, server, tool, requester }: OperationRecord): st
 }
 
 /** How a sent operation ended and what proves it. */
-function outcomeText(operation: OperationRecord, paint: Paint): string {
+function outcomeText(operation: OperationRecord, { paint, command }: Omit<Showing, 'audit'>): string {
   const { state, evidence, detail, attempt, settledBy, isError, approval } = operation;
   const word = {
     dispatched: paint.yellow('sent; its outcome is not known yet'),
@@ -133,7 +145,7 @@ function outcomeText(operation: OperationRecord, paint: Paint): string {
       `approved    by ${approval.deciders.map(safe).join(', ')} under ${safe(approval.permittedRule?.id ?? 'confirm')}, grant ${safe(approval.grantId ?? 'none')}`,
     );
   if (state === 'unknown')
-    lines.push(`settle      holdpoint settle ${operation.operationId.slice(0, 12)} executed|failed --reason TEXT`);
+    lines.push(`settle      ${command} settle ${operation.operationId.slice(0, 12)} executed|failed --reason TEXT`);
   return lines.join('\n');
 }
 

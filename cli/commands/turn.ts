@@ -2,6 +2,7 @@ import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Command } from 'commander';
 import { HoldpointError, type Holdpoint, type Turn, type TurnSnapshot } from '../../client';
 import { describeCommand, withJson, withState, type Cli } from '../command';
+import { commandName } from '../command-name';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import { isOpen, turnNotFound, turnOf } from '../find-turn';
@@ -123,7 +124,9 @@ async function withTurn(
 
 async function show({ io, holdpoint, turn, options }: OnTurn): Promise<TurnSnapshot> {
   const snapshot = await withProgress(io, 'asking the turn', snapshotOf(holdpoint, turn));
-  io.stdout.write(`${options.json === true ? jsonBlock(snapshot) : snapshotText(snapshot, paintFor(io.stdout))}\n`);
+  io.stdout.write(
+    `${options.json === true ? jsonBlock(snapshot) : snapshotText(snapshot, paintFor(io.stdout), commandName(io.env))}\n`,
+  );
   return snapshot;
 }
 
@@ -145,9 +148,9 @@ async function snapshotOf(holdpoint: Holdpoint, turn: Turn): Promise<TurnSnapsho
 
 async function events({ io, holdpoint, turn, options }: OnTurn): Promise<ExitName> {
   await isOpen(holdpoint, turn);
-  const paint = paintFor(io.stdout);
+  const [paint, command] = [paintFor(io.stdout), commandName(io.env)];
   for await (const event of turn.events()) {
-    io.stdout.write(`${options.json === true ? jsonLine(event) : eventText(event, paint)}\n`);
+    io.stdout.write(`${options.json === true ? jsonLine(event) : eventText(event, paint, command)}\n`);
   }
   return 'ok';
 }
@@ -155,7 +158,9 @@ async function events({ io, holdpoint, turn, options }: OnTurn): Promise<ExitNam
 async function results(on: OnTurn): Promise<ExitName> {
   const { io, holdpoint, turn, options } = on;
   if (options.wait !== true && (await isOpen(holdpoint, turn))) {
-    io.stderr.write(`The turn ${safe(turn.id)} is still open: see "holdpoint turn show", or add --wait.\n`);
+    io.stderr.write(
+      `The turn ${safe(turn.id)} is still open: see "${commandName(io.env)} turn show", or add --wait.\n`,
+    );
     return 'notYet';
   }
   return showResults(on);

@@ -28,6 +28,8 @@ describe('holdpoint turn start', () => {
     expect(first.stdout).toMatch(new RegExp(`^turn ${id}  \\(workflow ${id}~`));
     expect(first.stdout).toMatch(/c2 {2}orders-db \/ delete_rows {2}waits for [0-9A-Z]{8} {2}op_/);
     expect(first.stdout).toMatch(/holdpoint show [0-9A-Z]{8}\n$/);
+    const byNpx = await stage.run(['turn', 'show', id], { env: { npm_command: 'exec' } });
+    expect(byNpx.stdout).toMatch(/\nnpx holdpoint show [0-9A-Z]{8}\n$/);
     const second = await stage.run(['turn', 'start', file, '--json']);
     expect(JSON.parse(second.stdout)).toMatchObject({ turnId: id, requiredActions: [{ callId: 'c2' }] });
   });
