@@ -19,10 +19,6 @@ function isStorable(text: string): boolean {
   return !/[\0\p{Cs}]/u.test(text);
 }
 
-function countOf(calls: unknown): number {
-  return Array.isArray(calls) ? calls.length : 0;
-}
-
 const requester = strictObject({
   subject: name,
   agent: name,
@@ -49,8 +45,8 @@ const turn = strictObject({
   calls: z
     .array(call)
     .min(1, 'it is empty; a turn has at least one call')
-    .max(TURN_LIMITS.calls, {
-      error: ({ input }) => `it has ${countOf(input)}; a turn has at most ${TURN_LIMITS.calls}`,
+    .superRefine(({ length }, context) => {
+      if (length > TURN_LIMITS.calls) context.addIssue(`it has ${length}; a turn has at most ${TURN_LIMITS.calls}`);
     }),
 });
 
