@@ -177,7 +177,7 @@ describe('holdpoint dev', () => {
 
       const again = startDev();
       expect((await ready(again)).temporal.address).toBe(temporal.address);
-      expect((await here('deny', shortId)).code).toBe(0);
+      await eventually(async () => expect((await here('deny', shortId)).code).toBe(0), READY_MS);
       expect((await here('turn', 'results', turnId, '--wait')).code).toBe(5);
       again.signal('SIGTERM');
       expect(await again.exited).toBe(0);
