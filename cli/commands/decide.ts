@@ -15,6 +15,9 @@ import { actorOf, NOT_SIGNED, signed, type ReviewerOptions } from '../reviewer';
 import { assertRunning, withTemporal } from '../temporal';
 import { jsonLine, safe } from '../text';
 
+/** Somebody at a terminal rather waits than sends again; long enough for a worker that is being started. */
+const PATIENCE_MS = 15_000;
+
 interface Options extends PlaceOptions, ReviewerOptions {
   readonly reason?: string;
   readonly minutes?: number;
@@ -77,7 +80,11 @@ async function decide(io: Io, { id, answer, options }: Deciding): Promise<ExitNa
   });
   const { decision, publicKey } = await signed(io, place, { options, decision: unsigned });
   const verdict = await withTemporal(io, place, (holdpoint) =>
-    withProgress(io, 'sending the decision to its turn', holdpoint.decide(request.workflowId, decision)),
+    withProgress(
+      io,
+      'sending the decision to its turn',
+      holdpoint.decide(request.workflowId, decision, { limitMs: PATIENCE_MS }),
+    ),
   );
   if (options.json === true) io.stdout.write(`${jsonLine(verdict)}\n`);
   else {
