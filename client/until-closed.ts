@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
 
-/** `HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT` of the Temporal API. */
-const CLOSE_EVENT = 2;
+const { HISTORY_EVENT_FILTER_TYPE_CLOSE_EVENT: CLOSE_EVENT } = temporal.api.enums.v1.HistoryEventFilterType;
 
 /**
  * Waits until the latest run of a workflow is over, or `signal` aborts. Temporal's client adds a listener to its signal

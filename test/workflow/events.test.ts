@@ -133,7 +133,7 @@ test('a listener keeps one wait for the end, however many polls it takes', async
   const { runtime, signals, close } = await runtimeReading((real) => async (request) => {
     polls += 1;
     if (polls > 30) return real(request);
-    await real({ ...request, waitNewEvent: false, historyEventFilterType: 1 });
+    await real({ ...request, waitNewEvent: false, historyEventFilterType: null });
     // As the server answers a poll during which nothing has ended.
     return temporal.api.workflowservice.v1.GetWorkflowExecutionHistoryResponse.create();
   });
