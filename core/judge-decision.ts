@@ -2,7 +2,7 @@ import type { CallLife } from './call';
 import type { Decision, VerdictCode } from './decision';
 import type { Ask, Step } from './evaluation';
 import { widens } from './grant';
-import type { Policy } from './policy';
+import type { Policy, Validity } from './policy';
 import type { Requester } from './requester';
 import { eligibleReviewers, isSelf, personForSubject, personOf } from './reviewers';
 import { unreachable } from './unreachable';
@@ -110,7 +110,7 @@ function judgeAllow(judgement: Judgement, decision: Decision): Judged {
   const barred = self && served.every((step) => step.kind === 'rule' && !step.selfApproval);
   if (barred) return none('selfApproval', `${decision.reviewer} stands behind the request and cannot allow it`);
   if (widens(ask.validity, decision.minutes ?? null)) {
-    return none('cannotWiden', 'a reviewer can shorten what the rule gives, not widen it');
+    return none('cannotWiden', `a reviewer can shorten what the rule gives, not widen it: ${givenBy(ask.validity)}`);
   }
   const current = openSteps(judgement, judgement.counted)[0];
   if (current !== undefined && !serves(judgement, current, decision.reviewer)) {
@@ -207,6 +207,11 @@ function mayDecide(judgement: Pick<Judgement, 'policy' | 'ask' | 'life'>, step: 
     default:
       return unreachable(step);
   }
+}
+
+function givenBy(validity: Validity): string {
+  if (validity.kind === 'once') return 'it gives this one call and no window, so leave the minutes out';
+  return `it gives ${(validity.durationMs ?? 0) / 60_000} minutes at most`;
 }
 
 function quorumOf(step: Step): number {

@@ -242,7 +242,10 @@ test('the same answer with other minutes is a conflict, not an acknowledgement',
 });
 
 test('a reviewer cannot widen a rule [SWAP-10]', () => {
-  expect(judge({}, { minutes: 60 }).code).toBe('cannotWiden');
+  expect(judge({}, { minutes: 60 })).toMatchObject({
+    code: 'cannotWiden',
+    detail: expect.stringContaining('it gives this one call and no window, so leave the minutes out') as string,
+  });
 });
 
 describe('a quorum of two', () => {

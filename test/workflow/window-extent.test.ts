@@ -73,7 +73,10 @@ describe('a live window', () => {
     const requester = someone();
     const turn = await harness.start([remove('c1', { id: 5 })], { requester });
     const [request] = await harness.requests(turn);
-    expect((await harness.decide(request!, 'allow', { minutes: 16 })).code).toBe('cannotWiden');
+    expect(await harness.decide(request!, 'allow', { minutes: 16 })).toMatchObject({
+      code: 'cannotWiden',
+      detail: expect.stringContaining('it gives 15 minutes at most') as string,
+    });
     await harness.decide(request!, 'allow', { minutes: 5 });
     await turn.results();
     clock.advance(5 * MINUTE_MS);
