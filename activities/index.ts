@@ -26,7 +26,7 @@ export interface Activities {
   openRequests(input: OpenInput): Promise<OpenedTurn>;
   recordDecision(input: { readonly message: unknown; readonly workflowId: string }): Promise<DecisionAnswer>;
   advanceRequests(known: readonly KnownRequest[]): Promise<readonly Progress[]>;
-  withdrawCall(input: { readonly operationId: string; readonly reason: string }): Promise<CallState | null>;
+  withdrawCall(input: { readonly operationId: string; readonly reason: string }): Promise<CallState>;
   runTool(input: RunInput): Promise<Ran>;
   lookUpOutcome(operationId: string): Promise<LookedUp>;
   readResultChunk(input: ReadResult): Promise<ResultChunk | null>;
@@ -52,7 +52,7 @@ export function createActivities(deps: Dependencies): Activities {
     withdrawCall: ({ operationId, reason }) => whileBeating(() => ledger.withdraw(operationId, reason)),
     runTool: (input) =>
       whileBeating(async () => {
-        const ran = await runTool(deps, input, { listedSinceMs: ahead.takeSinceMs(input) });
+        const ran = await runTool(deps, input, ahead.takeSinceMs(input));
         return { ...ran, state: withResultInStateUpTo(ran.state, input.resultBytes) };
       }),
     lookUpOutcome: (operationId) => whileBeating(() => lookUpOutcome(deps, operationId)),

@@ -24,11 +24,6 @@ export interface RunInput {
   readonly resultBytes: number;
 }
 
-/** What a caller knows beside the input: a listing begun at `listedSinceMs` is young enough for the re-check. */
-export interface Rechecking {
-  readonly listedSinceMs?: number | undefined;
-}
-
 /** `unrecorded`: the tool answered but the ledger could not be written; `recordOutcome` has to write it. */
 export interface Ran {
   readonly state: CallState;
@@ -43,8 +38,9 @@ const LEASE_MARGIN_MS = 5_000;
 /**
  * Runs one allowed call: re-checks everything, writes the operation, sends, writes the outcome. At most one caller gets
  * past the transaction, so running it twice at once sends once; the other gets the state on record.
+ * @param listedSinceMs a listing of tools begun then or later is young enough for the re-check.
  */
-export async function runTool(deps: Dependencies, input: RunInput, { listedSinceMs }: Rechecking = {}): Promise<Ran> {
+export async function runTool(deps: Dependencies, input: RunInput, listedSinceMs?: number): Promise<Ran> {
   const patient = { ...deps, servers: patientServers(deps.servers, RECHECK_PATIENCE_MS) };
   for (let plan = 1; ; plan += 1) {
     const active = await deps.ledger.activePolicy();

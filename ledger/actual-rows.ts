@@ -1,5 +1,6 @@
 import type { JsonValue } from '../core/json';
-import { fixedOfGrant, fixedOfOperation, fixedOfRequest, textDigest } from './row-digest';
+import { fixedOfGrant, fixedOfOperation, fixedOfRequest } from './row-digest';
+import { textDigest } from './text-digest';
 import type { DecisionRow, GrantRow, OperationRow, RequestRow } from './rows';
 
 /** Columns of a row by name; what is long as its digest, and `row` for those that never change. */

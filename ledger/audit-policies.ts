@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Columns, RowProblem } from './actual-rows';
 import { compareColumns } from './audit-rows';
 import { bodyOf } from './fact-columns';
-import { textDigest } from './row-digest';
+import { textDigest } from './text-digest';
 import type { Database } from './schema';
 
 type Db = Kysely<Database>;

@@ -33,7 +33,7 @@ export interface Ledger {
   readCall(call: CallRef): Promise<CallState | null>;
   recordDecision(message: unknown, workflowId: string): Promise<DecisionAnswer>;
   advanceRequest(operationId: string): Promise<CallState | null>;
-  withdraw(operationId: string, reason: string): Promise<CallState | null>;
+  withdraw(operationId: string, reason: string): Promise<CallState>;
   dispatch(request: Omit<Dispatch, 'stillSigned'>): Promise<Dispatched>;
   endAttempt(operationId: string, attempt: number): Promise<void>;
   recordAbsence(operationId: string, attempt: number): Promise<boolean>;

@@ -2,8 +2,7 @@ import { Migrator, sql, type Kysely, type Migration } from 'kysely';
 import { unreachable } from '../core/unreachable';
 import { LedgerError, reasonOf } from './ledger-error';
 import { createLedger } from './migrations/0001-tables';
-import { indexOpenRequests } from './migrations/0002-open-requests';
-import { indexDeliveries } from './migrations/0003-deliveries-position';
+import { addIndexes } from './migrations/0002-indexes';
 import type { Database } from './schema';
 import type { Store } from './transaction';
 
@@ -13,8 +12,7 @@ const MIGRATION_LOCK_TABLE = 'ledger_migration_lock';
 /** In order of their names; only ever added to. */
 const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kind']) => Promise<void>>> = {
   '0001-tables': createLedger,
-  '0002-open-requests': indexOpenRequests,
-  '0003-deliveries-position': indexDeliveries,
+  '0002-indexes': addIndexes,
 };
 
 export interface Target {

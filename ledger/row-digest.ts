@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import type { GrantRow, OperationRow, RequestRow } from './rows';
+import { textDigest } from './text-digest';
 
 /**
  * Columns that no command changes once the row is written, and that its first fact does not hold in plain: it holds one
@@ -58,11 +58,6 @@ export function fixedOfGrant(row: Pick<GrantRow, (typeof GRANT)[number]>): strin
 
 export function fixedOfOperation(row: Pick<OperationRow, (typeof OPERATION)[number]>): string {
   return digest('operation', OPERATION, row);
-}
-
-/** Digest of a long column: a card, terms, a message, a result. */
-export function textDigest(text: string): string {
-  return `sha256:${hash('sha256', text, 'hex')}`;
 }
 
 function digest<C extends string>(

@@ -1,7 +1,6 @@
 import type { Selectable } from 'kysely';
 import type { CallLife, CallStatus } from '../core/call';
 import type { CallState } from '../core/call-state';
-import { sha256Hex } from '../core/digest';
 import type { Refusal } from '../core/errors';
 import type { GrantTerms } from '../core/grant';
 import type { JsonObject, JsonValue } from '../core/json';
@@ -13,6 +12,7 @@ import { requesterCopy, type ApprovalRequest } from '../core/request';
 import { TURN_LIMITS } from '../core/turn';
 import { unreachable } from '../core/unreachable';
 import type { DecisionsTable, GrantsTable, OperationsTable, PoliciesTable, RequestsTable } from './schema';
+import { textDigest } from './text-digest';
 
 export type RequestRow = Selectable<RequestsTable>;
 export type DecisionRow = Selectable<DecisionsTable>;
@@ -156,7 +156,7 @@ function resultOf(row: OperationRow): ToolResult | null {
 
 /** A tool's result, given as JSON text, as it travels to a turn; what is longer than any turn takes is only named. */
 export function toolResultOf(text: string, isError: boolean): ToolResult {
-  const named = { digest: `sha256:${sha256Hex(text)}`, bytes: Buffer.byteLength(text), isError };
+  const named = { digest: textDigest(text), bytes: Buffer.byteLength(text), isError };
   if (named.bytes > TURN_LIMITS.resultBytesInHistory) return { kind: 'stored', ...named };
   return { kind: 'inline', value: JSON.parse(text) as JsonValue, ...named };
 }

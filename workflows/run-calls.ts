@@ -97,6 +97,5 @@ async function lookUp(turn: Turn, call: TurnCall, lookUpAtMs: number): Promise<v
 async function takeBack(turn: Turn, call: TurnCall, reason: string): Promise<void> {
   const state = await withdrawCall({ operationId: call.operationId, reason });
   // What was run meanwhile has its end already.
-  if (call.state.status !== 'ended')
-    take(turn, call, state ?? { status: 'ended', end: { outcome: 'withdrawn', detail: reason } });
+  if (call.state.status !== 'ended') take(turn, call, state);
 }

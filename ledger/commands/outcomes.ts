@@ -1,9 +1,9 @@
 import type { CallState } from '../../core/call-state';
-import { sha256Hex } from '../../core/digest';
 import type { JsonObject } from '../../core/json';
 import type { Evidence } from '../../core/outcome';
 import { unreachable } from '../../core/unreachable';
 import { stateOfOperation, type OperationRow } from '../rows';
+import { textDigest } from '../text-digest';
 import type { Tx } from '../transaction';
 import { operationEvent } from './events';
 import { lockOperation, operationOf } from './locate';
@@ -69,7 +69,7 @@ function columnsOf(ending: Ending) {
   switch (ending.outcome) {
     case 'executed': {
       const { result, isError, evidence } = ending;
-      const digest = result === null ? null : `sha256:${sha256Hex(result)}`;
+      const digest = result === null ? null : textDigest(result);
       const columns = { result, result_digest: digest, result_is_error: isError ? 1 : 0 } as const;
       return { state: 'executed', ...columns, evidence, detail: null } as const;
     }

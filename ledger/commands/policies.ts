@@ -1,9 +1,8 @@
 import type { Policy } from '../../core/policy';
 import { canonicalJson } from '../../core/json';
 import { jsonOf } from '../../core/json-record';
-import { textDigest } from '../row-digest';
+import { textDigest } from '../text-digest';
 import { compiledOf } from '../rows';
-import { sha256Hex } from '../../core/digest';
 import type { Store, Tx } from '../transaction';
 
 export interface ActivePolicy {
@@ -26,7 +25,7 @@ export async function applyPolicy(
   tx: Tx,
   { text, fileName, policy, by }: NewPolicy,
 ): Promise<{ version: number; changed: boolean }> {
-  const digest = `sha256:${sha256Hex(text)}`;
+  const digest = textDigest(text);
   const active = await tx.db
     .selectFrom('policies')
     .select(['version', 'digest'])

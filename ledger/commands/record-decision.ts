@@ -12,7 +12,7 @@ import {
 } from '../../core/judge-decision';
 import { canonicalJson, type JsonObject } from '../../core/json';
 import type { Policy } from '../../core/policy';
-import { textDigest } from '../row-digest';
+import { textDigest } from '../text-digest';
 import {
   cardOf,
   countedOf,

@@ -39,7 +39,7 @@ const INDEXES = [
   'create index grants_binding on grants (requester_key, binding_digest)',
   'create index grants_operation on grants (operation_id)',
   'create index operations_state on operations (state, lease_until)',
-  'create index operations_similar on operations (similar_digest, dispatched_at)',
+  'create index operations_similar on operations (similar_digest)',
   'create index audit_operation on audit (operation_id)',
   'create index deliveries_due on deliveries (endpoint, due_at) where delivered_at is null and given_up_at is null',
 ];

@@ -84,7 +84,7 @@ describe.each(STORE_KINDS)('two processes on one ledger on %s', (kind) => {
         one.withdraw(call.ref.operationId, 'x'),
         two.dispatch(call.dispatching(active)),
       ]);
-      expect(taken?.status).toBe(sent.kind === 'dispatched' ? 'dispatched' : 'ended');
+      expect(taken.status).toBe(sent.kind === 'dispatched' ? 'dispatched' : 'ended');
     }
   });
 
