@@ -1,0 +1,52 @@
+import { isJsonArray, isJsonObject, parseStrictJson } from '../core/json';
+import type { JsonObject, JsonValue } from '../core/json';
+import type { ClientMessage } from './ports';
+
+/** Bytes of one message. Arguments of a protected call have a limit of their own. */
+export const MAX_MESSAGE_BYTES = 4 * 1_024 * 1_024;
+
+/** `code` is JSON-RPC's; `detail` names the rule, never a value. */
+export type ReadMessage =
+  | { readonly ok: true; readonly message: ClientMessage }
+  | { readonly ok: false; readonly code: -32700 | -32600; readonly detail: string };
+
+/**
+ * Reads one JSON-RPC message on its raw text, so that the gate and the upstream cannot read it differently: what two
+ * readers could take for two things (a name twice, a number that is rounded, half a character) is refused, and so is a
+ * batch, of which one part could hide behind another (MCP has none since 2025-06-18).
+ */
+export function readMessage(text: string): ReadMessage {
+  const parsed = parseStrictJson(text, { maxBytes: MAX_MESSAGE_BYTES });
+  if (!parsed.ok) return { ok: false, code: parsed.code === 'JSON_SYNTAX' ? -32700 : -32600, detail: parsed.detail };
+  const { value } = parsed;
+  if (isJsonArray(value)) return invalid('A batch is not taken: send each message by itself');
+  if (!isJsonObject(value)) return invalid('A JSON-RPC message is an object');
+  if (value['jsonrpc'] !== '2.0') return invalid('A message says "jsonrpc": "2.0"');
+  const { method, id } = value;
+  if (method !== undefined && typeof method !== 'string') return invalid('A method is a string');
+  if (id !== undefined && !isId(id)) return invalid('An id is a string or an integer');
+  if (method === undefined) {
+    if (id === undefined) return invalid('A message has a method, or an id and a result or error');
+    return read(text, { kind: 'reply', id, method: null, params: objectOr(value['result']) });
+  }
+  const { params } = value;
+  if (params !== undefined && !isJsonObject(params)) return invalid('The params of a method are an object');
+  const kind = id === undefined ? 'notification' : 'request';
+  return read(text, { kind, id: id ?? null, method, params: params ?? {} });
+}
+
+function read(text: string, rest: Omit<ClientMessage, 'text'>): ReadMessage {
+  return { ok: true, message: { text, ...rest } };
+}
+
+function invalid(detail: string): ReadMessage {
+  return { ok: false, code: -32600, detail };
+}
+
+function isId(id: JsonValue): id is string | number {
+  return typeof id === 'string' || (typeof id === 'number' && Number.isInteger(id));
+}
+
+function objectOr(value: JsonValue | undefined): JsonObject {
+  return value !== undefined && isJsonObject(value) ? value : {};
+}
