@@ -20,6 +20,7 @@ import { runTool, type Ran, type RunInput } from './run-tool';
 export type { Dependencies } from './dependencies';
 export type { DecisionAnswer } from '../ledger/commands/record-decision';
 export type { LookedUp } from './look-up-outcome';
+export type { OpenedTurn } from './open-requests';
 
 /** Every activity is safe to run twice at the same time: the ledger's transactions are the authority. */
 export interface Activities {
@@ -52,7 +53,7 @@ export function createActivities(deps: Dependencies): Activities {
     withdrawCall: ({ operationId, reason }) => whileBeating(() => ledger.withdraw(operationId, reason)),
     runTool: (input) =>
       whileBeating(async () => {
-        const ran = await runTool(deps, input, ahead.takeSinceMs(input));
+        const ran = await runTool(deps, input, { listedSinceMs: ahead.takeSinceMs(input) });
         return { ...ran, state: withResultInStateUpTo(ran.state, input.resultBytes) };
       }),
     lookUpOutcome: (operationId) => whileBeating(() => lookUpOutcome(deps, operationId)),

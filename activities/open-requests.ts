@@ -121,6 +121,7 @@ async function draftOf(deps: Dependencies, call: ReadyCall): Promise<RequestDraf
           },
     state: shown(call.state ?? (state?.ok === true ? state.value : null)),
     note: call.call.note ?? null,
+    ...(call.call.context !== undefined && { context: call.call.context }),
   };
 }
 

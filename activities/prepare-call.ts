@@ -60,8 +60,19 @@ function refOf(deps: Dependencies, { turn, call, active }: Preparing): CallRef {
     requesterKey: digestOf({ subject: requester.subject, agent: requester.agent, chain: requester.chain }),
     server: call.server,
     tool: call.tool,
-    contentDigest: digestOf(['holdpoint/call/1', call.server, call.tool, contentOf(deps, call, active)]),
+    contentDigest: digestOf([
+      'holdpoint/call/1',
+      call.server,
+      call.tool,
+      contentOf(deps, call, active),
+      ...sessionOf(call),
+    ]),
   };
+}
+
+/** The client's session on which a call runs, where there is one. */
+function sessionOf({ context }: ProposedCall): readonly JsonValue[] {
+  return context?.session === undefined ? [] : [context.session];
 }
 
 /** The arguments without secrets, since a guess at a short one could be tested on the digest; all, where none is named. */
@@ -207,11 +218,17 @@ function ready(deps: Dependencies, judging: Judging, fresh: Fresh): ReadyCall {
       tool: call.tool,
       toolDigest,
       bind,
-      bound: { tool: null, arguments: masked, material }[bind],
+      bound: withSession(call, { tool: null, arguments: masked, material }[bind]),
       resourceVersion,
     }),
     similarDigest: digestOf(['holdpoint/similar/1', call.server, call.tool, material]),
   };
+}
+
+/** A stateful server does for one session what it refuses another, so the session is bound whatever the rule binds. */
+function withSession(call: ProposedCall, bound: JsonValue): JsonValue {
+  const [session] = sessionOf(call);
+  return session === undefined ? bound : { bound, session };
 }
 
 /** The arguments that are material. What is read from the state is a condition, not part of what was approved. */

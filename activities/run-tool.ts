@@ -28,6 +28,15 @@ export interface RunInput {
 export interface Ran {
   readonly state: CallState;
   readonly unrecorded: Ending | null;
+  /** True where nobody is there to take the result: nothing was sent, and the call waits to be collected. */
+  readonly nobodyThere?: true;
+}
+
+export interface RunChoice {
+  /** A listing of tools begun then or later is young enough for the re-check. */
+  readonly listedSinceMs?: number | undefined;
+  /** Asked right before the call is reserved, which is the last moment: false where nobody takes its result any more. */
+  readonly isCollected?: () => boolean;
 }
 
 const MOST_PLANS = 5;
@@ -38,16 +47,16 @@ const LEASE_MARGIN_MS = 5_000;
 /**
  * Runs one allowed call: re-checks everything, writes the operation, sends, writes the outcome. At most one caller gets
  * past the transaction, so running it twice at once sends once; the other gets the state on record.
- * @param listedSinceMs a listing of tools begun then or later is young enough for the re-check.
  */
-export async function runTool(deps: Dependencies, input: RunInput, listedSinceMs?: number): Promise<Ran> {
+export async function runTool(deps: Dependencies, input: RunInput, choice: RunChoice = {}): Promise<Ran> {
   const patient = { ...deps, servers: patientServers(deps.servers, RECHECK_PATIENCE_MS) };
   for (let plan = 1; ; plan += 1) {
     const active = await deps.ledger.activePolicy();
-    const since = plan === 1 ? listedSinceMs : undefined;
+    const since = plan === 1 ? choice.listedSinceMs : undefined;
     const prepared = await prepareCall(patient, { ...input, active, listedSinceMs: since });
     if (prepared.kind === 'refused') return recorded(await refuse(deps, prepared, input.attempt));
     await deps.onStep?.('beforeTransaction', prepared.ref.operationId);
+    if (choice.isCollected?.() === false) return { ...recorded({ status: 'allowed', revision: 0 }), nobodyThere: true };
     const isLate = lateAfter(LEASE_MARGIN_MS);
     const dispatched = await reserve(deps, prepared, input.attempt);
     switch (dispatched.kind) {

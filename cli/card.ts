@@ -29,6 +29,7 @@ export function cardText(view: CardView, paint: Paint): string {
     ...askLines(view, paint),
     ...riskLines(request),
     ...similarLines(request),
+    ...contextLines(request, paint),
     ...line('operation', `${request.operationId}  turn ${safe(request.turnId)}, call ${safe(request.callId)}`),
     ...line('binding', request.bindingDigest),
     ...noteLines(request, paint),
@@ -138,6 +139,15 @@ function similarLines({ similar }: ApprovalRequest): readonly string[] {
     `  ${when(atMs)}  ${state}  ${safe(requester ?? 'somebody else')}  ${operationId ?? ''}`.trimEnd(),
   );
   return ['similar earlier operations', ...rows];
+}
+
+function contextLines({ context = {} }: ApprovalRequest, paint: Paint): readonly string[] {
+  const { session, checkpoint } = context;
+  const says = paint.dim('a checkpoint that the caller says it has taken (a fact of the caller, no approval)');
+  return [
+    ...(session === undefined ? [] : block('runs on the session', showJson(session))),
+    ...(checkpoint === undefined ? [] : [says, gutter(showJson(checkpoint))]),
+  ];
 }
 
 function noteLines({ note }: ApprovalRequest, paint: Paint): readonly string[] {

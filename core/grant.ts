@@ -14,8 +14,8 @@ export interface GrantTerms {
   readonly resourceVersion: JsonValue;
 }
 
-/** A `once` grant that nobody uses ends after a day. */
-const ONCE_GRANT_MS = 24 * 3_600_000;
+/** A `once` grant that nobody uses ends after a day: who asked in the evening may come back in the morning. */
+export const ONCE_GRANT_MS = 24 * 3_600_000;
 
 /** For a window without a limit of uses. */
 export const UNLIMITED_USES = 2 ** 31 - 1;

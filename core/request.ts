@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from './json';
 import type { Ask, MaterialField } from './evaluation';
 import type { Requester } from './requester';
+import type { CallContext } from './turn';
 
 /**
  * An earlier operation of the same tool with the same material fields, and how it ended. Whose and which it was is null
@@ -62,6 +63,8 @@ export interface ApprovalRequest {
   readonly state: JsonValue;
   readonly similar: readonly SimilarOperation[];
   readonly note: string | null;
+  /** What a gateway knows of the call beside its arguments; left out for a runtime's call. */
+  readonly context?: CallContext;
 }
 
 /** The request as its requester's runtime gets it: reviewers alone see whose the similar operations of others were. */

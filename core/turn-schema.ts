@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canonicalJson, checkJsonValue, type JsonObject } from './json';
 import { refusal, type Refusal } from './errors';
 import { issuesText, strictObject } from './schema-issues';
-import { TURN_LIMITS, type ProposedCall, type TurnInput } from './turn';
+import { TURN_LIMITS, type CallContext, type ProposedCall, type TurnInput } from './turn';
 
 const name = z
   .string()
@@ -17,6 +17,12 @@ function hasControl(text: string): boolean {
 
 function isStorable(text: string): boolean {
   return !/[\0\p{Cs}]/u.test(text);
+}
+
+const CONTEXT_BYTES = 16_384;
+
+function isSmallJson(value: unknown): boolean {
+  return checkJsonValue(value, { maxBytes: CONTEXT_BYTES }).ok;
 }
 
 const requester = strictObject({
@@ -36,6 +42,9 @@ const call = strictObject({
     .max(4_000, 'it has more than 4000 characters')
     .refine(isStorable, 'it holds half a character or U+0000')
     .exactOptional(),
+  context: strictObject({ session: z.unknown().exactOptional(), checkpoint: z.unknown().exactOptional() })
+    .refine(isSmallJson, `it is no JSON of at most ${CONTEXT_BYTES} bytes`)
+    .exactOptional(),
 });
 
 const turn = strictObject({
@@ -48,6 +57,7 @@ const turn = strictObject({
     .superRefine(({ length }, context) => {
       if (length > TURN_LIMITS.calls) context.addIssue(`it has ${length}; a turn has at most ${TURN_LIMITS.calls}`);
     }),
+  collected: z.boolean().exactOptional(),
 });
 
 export type ParsedTurn =
@@ -86,8 +96,9 @@ export function parseArguments(value: unknown): ParsedArguments {
 }
 
 /** The arguments as they came: `parseArguments` judges them, and until then nothing reads them. */
-function unjudged(entry: z.infer<typeof call>): ProposedCall {
-  return { ...entry, arguments: entry.arguments as JsonObject };
+function unjudged({ context, ...entry }: z.infer<typeof call>): ProposedCall {
+  const known = context === undefined ? {} : { context: context as CallContext };
+  return { ...entry, ...known, arguments: entry.arguments as JsonObject };
 }
 
 function invalid(detail: string): ParsedTurn {

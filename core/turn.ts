@@ -1,5 +1,5 @@
 import { digestOf } from './digest';
-import type { JsonObject } from './json';
+import type { JsonObject, JsonValue } from './json';
 import { jsonOf } from './json-record';
 import type { Requester } from './requester';
 
@@ -34,6 +34,15 @@ export interface ProposedCall {
   /** The runtime's own question to the requester's human; it can only add a question. */
   readonly confirm?: boolean;
   readonly note?: string;
+  readonly context?: CallContext;
+}
+
+/** What a gateway knows of a call beside its arguments. */
+export interface CallContext {
+  /** The kind and the roots of the client's own session, on which the call will run: bound, like its arguments. */
+  readonly session?: JsonValue;
+  /** A checkpoint that another harness says it has taken: a fact on the card, never an approval. */
+  readonly checkpoint?: JsonValue;
 }
 
 /** The input of workflow `agentTurn`: the calls that a model proposed together. */
@@ -42,6 +51,13 @@ export interface TurnInput {
   readonly turnId: string;
   readonly requester: Requester;
   readonly calls: readonly ProposedCall[];
+  /** True: what is allowed runs only where somebody is there to take the result, who says so by `collect`. */
+  readonly collected?: boolean;
+}
+
+/** Who collects: the task queue of a gateway that holds the caller. */
+export interface Collector {
+  readonly taskQueue: string;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { CallState } from '../core/call-state';
 import type { Verdict } from '../core/decision';
 import type { Policy } from '../core/policy';
 import { advanceRequest } from './commands/advance-request';
+import { claimCall, noteDelivered, type CallIdentity, type ClaimedCall } from './commands/gateway-calls';
 import { dispatch, OperationTaken, type Dispatch, type Dispatched } from './commands/dispatch';
 import { revokeGrant, type Revoked } from './commands/grants';
 import { openCall, type CallRef, type Opened, type Opening } from './commands/open-call';
@@ -45,6 +46,9 @@ export interface Ledger {
     by: string;
     reason: string;
   }): Promise<Settled>;
+  /** For a gateway: which operation an identical call means now. */
+  claimCall(call: CallIdentity): Promise<ClaimedCall>;
+  noteDelivered(call: { readonly callKey: string; readonly operationId: string }): Promise<void>;
   revokeGrant(revocation: { grantId: string; by: string; reason: string }): Promise<Revoked>;
 }
 
@@ -84,6 +88,8 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
         .where('operation_id', '=', operationId)
         .executeTakeFirst()) ?? null,
     settle: (settlement) => store.write((tx) => settle(tx, settlement)),
+    claimCall: (call) => store.write((tx) => claimCall(tx, call)),
+    noteDelivered: (call) => store.write((tx) => noteDelivered(tx, call)),
     revokeGrant: (revocation) => store.write((tx) => revokeGrant(tx, revocation)),
   };
 }

@@ -3,6 +3,7 @@ import { unreachable } from '../core/unreachable';
 import { LedgerError, reasonOf } from './ledger-error';
 import { createLedger } from './migrations/0001-tables';
 import { addIndexes } from './migrations/0002-indexes';
+import { addGatewayCalls } from './migrations/0003-gateway-calls';
 import type { Database } from './schema';
 import type { Store } from './transaction';
 
@@ -13,6 +14,7 @@ const MIGRATION_LOCK_TABLE = 'ledger_migration_lock';
 const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kind']) => Promise<void>>> = {
   '0001-tables': createLedger,
   '0002-indexes': addIndexes,
+  '0003-gateway-calls': addGatewayCalls,
 };
 
 export interface Target {

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely';
+import type { Generated, Selectable } from 'kysely';
 
 /** Versions of the policy; at most one row has `active` = 1. `compiled` is the canonical JSON of core's Policy. */
 export interface PoliciesTable {
@@ -173,6 +173,17 @@ export interface DeliveriesTable {
   readonly last_error: string | null;
 }
 
+/** Which operation an identical call through a gateway means, by the call's key, and whether its end was given. */
+export interface GatewayCallsTable {
+  readonly call_key: string;
+  readonly turn_id: string;
+  readonly operation_id: string;
+  readonly opened_at: number;
+  readonly delivered_at: number | null;
+}
+
+export type GatewayCallRow = Selectable<GatewayCallsTable>;
+
 /** Facts about the ledger itself: its epoch. */
 export interface MetaTable {
   readonly key: string;
@@ -191,5 +202,6 @@ export interface Database {
   readonly outbox: OutboxTable;
   readonly endpoints: EndpointsTable;
   readonly deliveries: DeliveriesTable;
+  readonly gateway_calls: GatewayCallsTable;
   readonly meta: MetaTable;
 }

@@ -6,8 +6,9 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { TurnResult } from '../core/turn-packing';
-import { openRequests } from './activity-proxies';
+import { collectFor } from './collect';
 import { registerHandlers } from './decide';
+import { openCalls } from './open-calls';
 import { runCalls } from './run-calls';
 import { endingAttributes, openingAttributes } from './search-attributes';
 import { assertKnownVersion } from './turn-shape';
@@ -19,10 +20,12 @@ import { withdrawCalls } from './withdrawal';
  * result for each call in call order. The ledger decides and Temporal waits: killed and replayed at any point, a turn
  * asks nobody twice and sends nothing twice. Cancelling withdraws what was not sent and waits for what was.
  * @param input core's TurnInput; parsed strictly by `openRequests`, so a turn started by hand is judged alike.
+ * @param collector core's Collector: who is there from the start, for a turn that is collected. No part of its content.
  */
-export async function agentTurn(input: unknown): Promise<TurnResult> {
+export async function agentTurn(input: unknown, collector?: unknown): Promise<TurnResult> {
   const turn = newTurn(workflowInfo().workflowId, input);
   assertKnownVersion(input);
+  collectFor(turn, collector);
   const root = CancellationScope.current();
   // One for the whole turn and its handlers: each scope is promises that wait as long as the turn.
   const shield = new CancellationScope({ cancellable: false });
@@ -34,10 +37,7 @@ export async function agentTurn(input: unknown): Promise<TurnResult> {
 
 async function play(turn: Turn): Promise<void> {
   propose(turn);
-  const summary = `puts ${turn.calls.length} call(s) on record`;
-  const opened = await openRequests.executeWithOptions({ summary }, [
-    { workflowId: turn.workflowId, turn: turn.input },
-  ]);
+  const opened = await openCalls(turn);
   if (opened.ok) turn.calls.forEach((call, index) => take(turn, call, opened.states[index] ?? call.state));
   else turn.refusal = opened.refusal;
   const pending = pendingRequests(turn);

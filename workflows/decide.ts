@@ -12,7 +12,16 @@ import { TURN_LIMITS } from '../core/turn';
 import type { DecisionAnswer } from '../activities';
 import { judgedHere, recordDecision } from './activity-proxies';
 import { advanceCalls } from './advance-calls';
-import { decideSignal, decideUpdate, nudgeSignal, openedUpdate, snapshotQuery, withdrawSignal } from './messages';
+import { collectFor } from './collect';
+import {
+  collectUpdate,
+  decideSignal,
+  decideUpdate,
+  nudgeSignal,
+  openedUpdate,
+  snapshotQuery,
+  withdrawSignal,
+} from './messages';
 import { snapshotOf, take, type Turn } from './turn-state';
 import { readWithdrawal, withdrawCalls } from './withdrawal';
 
@@ -26,6 +35,11 @@ export function registerHandlers(turn: Turn, shield: CancellationScope): void {
   const nudge = createNudge(turn);
   setHandler(snapshotQuery, () => snapshotOf(turn));
   setHandler(openedUpdate, async () => {
+    await turn.whenOpened;
+    return snapshotOf(turn);
+  });
+  setHandler(collectUpdate, async (message: unknown) => {
+    collectFor(turn, message);
     await turn.whenOpened;
     return snapshotOf(turn);
   });

@@ -15,6 +15,12 @@ export const withdrawSignal = defineSignal<[unknown]>('withdraw');
 /** Answers once every call of the turn is on record; used with update-with-start. */
 export const openedUpdate = defineUpdate<PackedSnapshot>('opened');
 
+/**
+ * Somebody is there to take the results of a turn that is collected: core's Collector. Answers as `opened` does. What is
+ * allowed runs on that task queue, until it is found that nobody is there any more.
+ */
+export const collectUpdate = defineUpdate<PackedSnapshot, [unknown]>('collect');
+
 /** Where the turn stands: calls, states, open requests, events. */
 export const snapshotQuery = defineQuery<PackedSnapshot>('snapshot');
 

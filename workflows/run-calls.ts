@@ -2,6 +2,7 @@ import { ActivityFailure, log, setCurrentDetails, sleep } from '@temporalio/work
 import { cut, showText } from '../core/display';
 import { resultShare } from '../core/turn';
 import { lookUpOutcome, recordOutcome, runTool, withdrawCall } from './activity-proxies';
+import { createPatience, forget, placeOf, wasNotTakenUp } from './collect';
 import { createDetails } from './details';
 import { createDueTimes } from './due-times';
 import { pauseMs } from './pause';
@@ -15,6 +16,7 @@ import { take, type Turn, type TurnCall } from './turn-state';
 export function runCalls(turn: Turn): Promise<void> {
   const detailsOfNow = createDetails(turn);
   const { arm } = createDueTimes(turn);
+  const waitToBeCollected = createPatience(turn);
   const busy = new Set<TurnCall>();
   const recalled = new Set<TurnCall>();
   return new Promise((ended, failed) => {
@@ -32,6 +34,7 @@ export function runCalls(turn: Turn): Promise<void> {
       const work = workOn(turn, call);
       if (work === null) {
         arm();
+        if (call.state.status === 'allowed' || call.state.status === 'proposed') waitToBeCollected(call);
         if (turn.calls.every(({ state }) => state.status === 'ended')) ended();
         return;
       }
@@ -46,7 +49,7 @@ export function runCalls(turn: Turn): Promise<void> {
   });
 }
 
-/** What is to be done for a call now; null while people decide, and when it has ended. */
+/** What is to be done for a call now; null while people decide, while nobody collects it, and when it has ended. */
 function workOn(turn: Turn, call: TurnCall): Promise<void> | null {
   switch (call.state.status) {
     case 'ended':
@@ -55,7 +58,8 @@ function workOn(turn: Turn, call: TurnCall): Promise<void> | null {
       return call.withdrawReason === null ? null : takeBack(turn, call, call.withdrawReason);
     case 'proposed':
     case 'allowed':
-      return call.withdrawReason === null ? run(turn, call) : takeBack(turn, call, call.withdrawReason);
+      if (call.withdrawReason !== null) return takeBack(turn, call, call.withdrawReason);
+      return turn.collected && turn.collectors.length === 0 ? null : run(turn, call);
     case 'dispatched':
       return lookUp(turn, call, call.state.lookUpAtMs);
   }
@@ -71,12 +75,21 @@ async function run(turn: Turn, call: TurnCall): Promise<void> {
   const resultBytes = resultShare(turn.calls.length);
   const input = { turn: { turnId, requester, workflowId }, call: call.proposed, attempt: call.attempt, resultBytes };
   const summary = cut(showText(`${call.proposed.server}: ${call.proposed.tool}`), 200);
+  const place = placeOf(turn);
   try {
-    const { state, unrecorded } = await runTool.executeWithOptions({ summary }, [input]);
+    const { state, unrecorded, nobodyThere } = await runTool.executeWithOptions({ summary, ...place }, [input]);
+    if (nobodyThere === true) {
+      forget(turn, place.taskQueue);
+      return;
+    }
     if (unrecorded !== null) await recordOutcome({ operationId: call.operationId, ending: unrecorded });
     take(turn, call, state);
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
+    if (wasNotTakenUp(error)) {
+      forget(turn, place.taskQueue);
+      return;
+    }
     log.warn('an attempt ended without an answer; its outcome is looked up', { operationId: call.operationId });
     take(turn, call, { status: 'dispatched', lookUpAtMs: 0 });
   }

@@ -8,6 +8,7 @@ export interface TurnShape {
   readonly requester: Requester;
   readonly calls: readonly ProposedCall[];
   readonly contentDigest: string;
+  readonly collected: boolean;
 }
 
 /**
@@ -16,7 +17,7 @@ export interface TurnShape {
  */
 export function shapeOf(input: unknown): TurnShape {
   const contentDigest = turnDigest(input);
-  const { turnId, requester, calls } = (input ?? {}) as Partial<TurnInput>;
+  const { turnId, requester, calls, collected } = (input ?? {}) as Partial<TurnInput>;
   const readable =
     contentDigest !== 'none' &&
     isName(turnId) &&
@@ -24,9 +25,10 @@ export function shapeOf(input: unknown): TurnShape {
     Array.isArray(calls) &&
     calls.length <= TURN_LIMITS.calls &&
     calls.every(isCall);
-  if (!readable) return { turnId: '', requester: { subject: '', agent: '', chain: [] }, calls: [], contentDigest };
+  const nothing = { turnId: '', requester: { subject: '', agent: '', chain: [] }, calls: [], collected: false };
+  if (!readable) return { ...nothing, contentDigest };
   const chain = (requester as Partial<Requester>).chain ?? [];
-  return { turnId, requester: { ...requester, chain }, calls, contentDigest };
+  return { turnId, requester: { ...requester, chain }, calls, contentDigest, collected: collected === true };
 }
 
 function isName(value: unknown): value is string {
@@ -40,6 +42,12 @@ function isRequester(value: unknown): value is Omit<Requester, 'chain'> {
 
 function isCall(value: unknown): boolean {
   return ['id', 'server', 'tool'].every((name) => isName(memberOf(value, name)));
+}
+
+/** The task queue that a `collect` message names; null for anything else. */
+export function readCollector(message: unknown): string | null {
+  const taskQueue = memberOf(message, 'taskQueue');
+  return isName(taskQueue) && taskQueue !== '' ? taskQueue : null;
 }
 
 /** A worker older than the message fails only its task, so that a newer worker takes the turn over. */

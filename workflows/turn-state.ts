@@ -27,6 +27,10 @@ export interface Turn {
   readonly turnId: string;
   readonly requester: Requester;
   readonly contentDigest: string;
+  /** True: what is allowed waits until somebody collects it. */
+  readonly collected: boolean;
+  /** Task queues on which somebody said to be there, the latest last. */
+  readonly collectors: string[];
   readonly calls: readonly TurnCall[];
   readonly events: TurnEvent[];
   opened: boolean;
@@ -52,6 +56,7 @@ export function newTurn(workflowId: string, input: unknown): Turn {
     workflowId,
     input,
     ...shape,
+    collectors: [],
     calls: calls.map((proposed) => ({
       proposed,
       operationId: operationId({ requesterSubject: requester.subject, turnId, callId: proposed.id }),

@@ -44,18 +44,31 @@ export async function stateOfCall(tx: Tx, call: CallRef, { request, operation }:
 
 /** A call that was refused, or taken back, before anybody was asked left no row but its fact: that is final as well. */
 async function endedWithoutRow(tx: Tx, call: CallRef): Promise<CallState | null> {
-  const fact = await tx.db
-    .selectFrom('audit')
-    .select(['kind', 'body'])
-    .where('operation_id', '=', call.operationId)
-    .where('kind', 'in', ['call.refused', 'call.withdrawn'])
-    .orderBy('seq')
-    .limit(1)
-    .executeTakeFirst();
+  const fact = await endingFact(tx, call.operationId);
   if (fact === undefined) return null;
   if (fact.kind === 'call.withdrawn') return withdrawnState(withdrawnFactOf(fact.body).reason);
   const { code, detail, contentDigest } = refusedFactOf(fact.body);
   if (contentDigest !== call.contentDigest) return conflict(call);
+  return { status: 'ended', end: { outcome: 'refused', code, detail } };
+}
+
+function endingFact(tx: Tx, operationId: string) {
+  return tx.db
+    .selectFrom('audit')
+    .select(['kind', 'body'])
+    .where('operation_id', '=', operationId)
+    .where('kind', 'in', ['call.refused', 'call.withdrawn'])
+    .orderBy('seq')
+    .limit(1)
+    .executeTakeFirst();
+}
+
+/** The end of a call without rows, for somebody who has no content to compare it with; null where it has none yet. */
+export async function stateWithoutRow(tx: Tx, operationId: string): Promise<CallState | null> {
+  const fact = await endingFact(tx, operationId);
+  if (fact === undefined) return null;
+  if (fact.kind === 'call.withdrawn') return withdrawnState(withdrawnFactOf(fact.body).reason);
+  const { code, detail } = refusedFactOf(fact.body);
   return { status: 'ended', end: { outcome: 'refused', code, detail } };
 }
 

@@ -1,0 +1,46 @@
+import { sleep, TimeoutFailure, type ActivityFailure } from '@temporalio/workflow';
+import { ONCE_GRANT_MS } from '../core/grant';
+import { readCollector } from './turn-shape';
+import type { Turn, TurnCall } from './turn-state';
+
+/** How long a collector's process may take to take up what is sent to it; longer, and nobody is there. */
+const TAKEN_UP_WITHIN = '5s';
+
+/** Notes that somebody is there to take the results of a turn that is collected, and lets what waits for that go on. */
+export function collectFor(turn: Turn, message: unknown): void {
+  const taskQueue = readCollector(message);
+  if (!turn.collected || taskQueue === null) return;
+  forget(turn, taskQueue);
+  turn.collectors.push(taskQueue);
+  for (const call of turn.calls) turn.changed(call);
+}
+
+/** Where an activity of a turn is to run: with the latest collector; for any other turn, where the turn runs. */
+export function placeOf(turn: Turn): { taskQueue?: string; scheduleToStartTimeout?: '5s' } {
+  const taskQueue = turn.collectors.at(-1);
+  return taskQueue === undefined ? {} : { taskQueue, scheduleToStartTimeout: TAKEN_UP_WITHIN };
+}
+
+/** Takes a call back that was allowed and that nobody has come to collect for as long as its grant holds. */
+export function createPatience(turn: Turn): (call: TurnCall) => void {
+  const waiting = new Set<TurnCall>();
+  return (call) => {
+    if (waiting.has(call)) return;
+    waiting.add(call);
+    void sleep(ONCE_GRANT_MS, { summary: 'nobody has collected it' }).then(() => {
+      call.withdrawReason ??= 'it was allowed, and nobody came to take its result within 24 hours';
+      turn.changed(call);
+    });
+  };
+}
+
+/** Nobody is there any more. */
+export function forget(turn: Turn, taskQueue: string | undefined): void {
+  const at = taskQueue === undefined ? -1 : turn.collectors.indexOf(taskQueue);
+  if (at >= 0) turn.collectors.splice(at, 1);
+}
+
+/** True where a process never took the activity up: nothing of it was done. */
+export function wasNotTakenUp(error: ActivityFailure): boolean {
+  return error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'SCHEDULE_TO_START';
+}
