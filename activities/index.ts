@@ -16,6 +16,7 @@ import { readResultChunk } from './read-result-chunk';
 import type { ReadResult, ResultChunk } from '../workflows/messages';
 import { openRequests, type OpenedTurn, type OpenInput } from './open-requests';
 import { runTool, type Ran, type RunInput } from './run-tool';
+import { whileBeating } from './while-beating';
 
 export type { Dependencies } from './dependencies';
 export type { DecisionAnswer } from '../ledger/commands/record-decision';
@@ -33,8 +34,6 @@ export interface Activities {
   readResultChunk(input: ReadResult): Promise<ResultChunk | null>;
   recordOutcome(input: { readonly operationId: string; readonly ending: Ending }): Promise<CallState | null>;
 }
-
-const HEARTBEAT_MS = 1_000;
 
 export function createActivities(deps: Dependencies): Activities {
   const { ledger } = deps;
@@ -88,21 +87,4 @@ async function inTime<T>({ ledger: { store } }: Dependencies, command: Promise<T
     timer = setTimeout(refuse, LOCAL_LIMIT_MS);
   });
   return Promise.race([command, late]).finally(() => clearTimeout(timer));
-}
-
-/**
- * Heartbeats tell the server that the process lives; without them a killed worker is noticed only at the time-out. A
- * local activity has none: it lives and dies with its workflow task.
- */
-async function whileBeating<T>(work: () => Promise<T>): Promise<T> {
-  const context = Context.current();
-  if (context.info.isLocal) return work();
-  const beat = setInterval(() => {
-    context.heartbeat();
-  }, HEARTBEAT_MS);
-  try {
-    return await work();
-  } finally {
-    clearInterval(beat);
-  }
 }

@@ -1,5 +1,6 @@
 import type { CallState } from '../core/call-state';
 import { refusal } from '../core/errors';
+import { isJsonObject, type JsonObject } from '../core/json';
 import type { ProposedCall } from '../core/turn';
 import type { ApprovalFacts } from '../core/outcome';
 import type { OpeningCause } from '../core/request';
@@ -150,10 +151,18 @@ async function ask(deps: Dependencies, call: ReadyCall, sending: Sending): Promi
   return deps.servers.get(call.server).callTool({
     name: call.call.tool,
     arguments: call.filled,
+    more: retryOf(call),
     meta: { 'dev.holdpoint/operation': call.ref.operationId, 'dev.holdpoint/permit': permit },
     timeoutMs: call.entry.timeoutMs,
     isLate: sending.isLate,
   });
+}
+
+/** What the client answers a question of the server with: part of the session that was bound. */
+function retryOf({ call: { context } }: ReadyCall): JsonObject | undefined {
+  const session = context?.session;
+  const retry = session !== undefined && isJsonObject(session) ? session['retry'] : undefined;
+  return retry !== undefined && isJsonObject(retry) ? retry : undefined;
 }
 
 /** By two clocks: the monotonic one stands still while a machine sleeps, the other may be set back. */

@@ -57,7 +57,9 @@ function judgeResult(result: JsonObject): ToolAnswer {
   return { kind: 'result', result, bytes };
 }
 
-function isToolResult({ content, structuredContent, isError }: JsonObject): boolean {
+function isToolResult({ content, structuredContent, isError, resultType }: JsonObject): boolean {
+  // A question to the client (2026-07-28): how the tool answered this operation; a retry with answers is another one.
+  if (resultType === 'input_required') return true;
   if (isError !== undefined && typeof isError !== 'boolean') return false;
   if (structuredContent !== undefined && !isJsonObject(structuredContent)) return false;
   if (content === undefined) return structuredContent !== undefined;

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../core/json';
 import type { JsonObject } from '../core/json';
 import type { Log } from '../ledger/log';
-import type { McpSession } from './mcp-session';
+import type { RpcReply, RpcRequest } from './rpc';
 import { judgeReply } from './tool-answer';
 import type { ToolAnswer } from './tool-answer';
 import { readToolPage } from './tool-listing';
@@ -16,6 +16,8 @@ export type ToolListing =
 export interface ToolCall {
   readonly name: string;
   readonly arguments: JsonObject;
+  /** Further params beside name and arguments: what a client answers a server's question with. */
+  readonly more?: JsonObject | undefined;
   /** Goes into the call's `_meta`. */
   readonly meta?: JsonObject | undefined;
   readonly timeoutMs: number;
@@ -46,18 +48,24 @@ const MAX_TOOLS = 10_000;
 
 export type ToolServerLog = Pick<Log, 'warn'>;
 
-export function createToolServer(name: string, session: McpSession, log: ToolServerLog): ToolServer {
+/** Where the requests of a tool server go. */
+export interface RpcSession {
+  request(request: RpcRequest): Promise<RpcReply>;
+  close(): Promise<void>;
+}
+
+export function createToolServer(name: string, session: RpcSession, log: ToolServerLog): ToolServer {
   return new SessionToolServer(name, session, log);
 }
 
 class SessionToolServer implements ToolServer {
   private readonly name: string;
-  private readonly session: McpSession;
+  private readonly session: RpcSession;
   private readonly log: ToolServerLog;
   private tools: ReadonlyMap<string, ToolDefinition> | undefined;
   private latest: { readonly begunAtMs: number; readonly listing: Promise<ToolListing> } | undefined;
 
-  constructor(name: string, session: McpSession, log: ToolServerLog) {
+  constructor(name: string, session: RpcSession, log: ToolServerLog) {
     this.name = name;
     this.session = session;
     this.log = log;
@@ -81,8 +89,8 @@ class SessionToolServer implements ToolServer {
   }
 
   async callTool(call: ToolCall): Promise<ToolAnswer> {
-    const { name, arguments: args, meta, timeoutMs, signal, read = false, isLate } = call;
-    const params = { name, arguments: args, ...(meta !== undefined && { _meta: meta }) };
+    const { name, arguments: args, more, meta, timeoutMs, signal, read = false, isLate } = call;
+    const params = { ...more, name, arguments: args, ...(meta !== undefined && { _meta: meta }) };
     const reply = await this.session.request({
       method: 'tools/call',
       params,

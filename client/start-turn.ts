@@ -26,7 +26,7 @@ export interface TurnStart {
 /** Temporal refuses a start over 2 MB; the rest of the message needs some of it. */
 const TURN_BYTES = 1_900_000;
 
-type Options = WorkflowStartOptions & { workflowIdConflictPolicy: 'USE_EXISTING' };
+export type StartOptions = WorkflowStartOptions & { workflowIdConflictPolicy: 'USE_EXISTING' };
 
 /**
  * Starts a turn, or attaches to it: the same id with the same content is the same turn, with other content the error
@@ -35,15 +35,7 @@ type Options = WorkflowStartOptions & { workflowIdConflictPolicy: 'USE_EXISTING'
  */
 export async function startTurn(client: Client, start: TurnStart, taskQueue: string): Promise<PackedSnapshot | null> {
   const turn = inputOf(start);
-  const options: Options = {
-    workflowId: turnWorkflowId(turn.requester.subject, turn.turnId),
-    taskQueue,
-    args: [turn],
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    workflowIdReusePolicy: 'REJECT_DUPLICATE',
-    typedSearchAttributes: startAttributes(turn),
-    staticSummary: summaryOf(turn),
-  };
+  const options = startOptions(turn, taskQueue);
   try {
     return await open(client, turn, options);
   } catch (error) {
@@ -52,9 +44,24 @@ export async function startTurn(client: Client, start: TurnStart, taskQueue: str
   }
 }
 
-function inputOf(start: TurnStart): TurnInput {
+/** @param more further arguments of the workflow, which are no part of the turn's content. */
+export function startOptions(turn: TurnInput, taskQueue: string, more: readonly unknown[] = []): StartOptions {
+  return {
+    workflowId: turnWorkflowId(turn.requester.subject, turn.turnId),
+    taskQueue,
+    args: [turn, ...more],
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    typedSearchAttributes: startAttributes(turn),
+    staticSummary: summaryOf(turn),
+  };
+}
+
+/** The turn as its workflow gets it. Throws TURN_INVALID before anybody is asked. */
+export function inputOf(start: TurnStart, more: Pick<TurnInput, 'collected'> = {}): TurnInput {
   const { subject, agent, chain = [] } = start.requester;
-  const parsed = parseTurn({ v: 1, turnId: start.id, requester: { subject, agent, chain }, calls: start.calls });
+  const requester = { subject, agent, chain };
+  const parsed = parseTurn({ v: 1, turnId: start.id, requester, calls: start.calls, ...more });
   if (!parsed.ok) throw new HoldpointError(parsed.refusal.code, parsed.refusal.detail);
   const calls = parsed.turn.calls.map((call) => {
     const checked = checkJsonValue(call.arguments, { maxBytes: TURN_BYTES });
@@ -69,10 +76,8 @@ function inputOf(start: TurnStart): TurnInput {
   return turn;
 }
 
-async function open(client: Client, turn: TurnInput, options: Options): Promise<PackedSnapshot | null> {
-  const startWorkflowOperation = new WithStartWorkflowOperation(AGENT_TURN, options);
-  // Its own rejection repeats that of the update.
-  startWorkflowOperation.workflowHandle().catch(() => undefined);
+async function open(client: Client, turn: TurnInput, options: StartOptions): Promise<PackedSnapshot | null> {
+  const startWorkflowOperation = startOperation(options);
   const answer = await bounded(client, () =>
     client.workflow.executeUpdateWithStart(openedUpdate, { startWorkflowOperation }),
   );
@@ -82,13 +87,20 @@ async function open(client: Client, turn: TurnInput, options: Options): Promise<
   throw holdpointError('TEMPORAL_UNREACHABLE', { detail: String(started.cause) }, started.cause);
 }
 
+export function startOperation(options: StartOptions) {
+  const operation = new WithStartWorkflowOperation(AGENT_TURN, options);
+  // Its own rejection repeats that of the update.
+  operation.workflowHandle().catch(() => undefined);
+  return operation;
+}
+
 function matching<T extends { readonly contentDigest: string }>(turn: TurnInput, found: T): T {
   if (found.contentDigest === turnDigest(turn)) return found;
   throw holdpointError('TURN_CONFLICT', { turn: turn.turnId });
 }
 
 /** A turn that has ended keeps its results. One that was cut off, or whose outcome was unknown, reads its rows again. */
-async function attach(client: Client, turn: TurnInput, options: Options): Promise<PackedSnapshot | null> {
+async function attach(client: Client, turn: TurnInput, options: StartOptions): Promise<PackedSnapshot | null> {
   const handle = client.workflow.getHandle<() => Promise<TurnResult>>(options.workflowId);
   // Bounded: another runtime may have taken the turn up meanwhile, and then it is not over.
   const answer = await bounded(client, () => handle.result()).catch(notEnded);

@@ -36,6 +36,8 @@ export interface IncomingCall {
   readonly message: ClientMessage;
   /** Aborts when the client has left or cancelled this call. */
   readonly signal: AbortSignal;
+  /** Writes a notification on the stream of this call, before its answer; left out where the client takes none there. */
+  readonly notify?: (method: string, params: JsonObject) => void;
 }
 
 /**

@@ -3,7 +3,13 @@ import type { CallState } from '../core/call-state';
 import type { Verdict } from '../core/decision';
 import type { Policy } from '../core/policy';
 import { advanceRequest } from './commands/advance-request';
-import { claimCall, noteDelivered, type CallIdentity, type ClaimedCall } from './commands/gateway-calls';
+import {
+  claimCall,
+  noteDelivered,
+  readClaimedCall,
+  type CallIdentity,
+  type ClaimedCall,
+} from './commands/gateway-calls';
 import { dispatch, OperationTaken, type Dispatch, type Dispatched } from './commands/dispatch';
 import { revokeGrant, type Revoked } from './commands/grants';
 import { openCall, type CallRef, type Opened, type Opening } from './commands/open-call';
@@ -48,6 +54,7 @@ export interface Ledger {
   }): Promise<Settled>;
   /** For a gateway: which operation an identical call means now. */
   claimCall(call: CallIdentity): Promise<ClaimedCall>;
+  readClaimedCall(claim: { readonly callKey: string } & ClaimedCall): Promise<ClaimedCall>;
   noteDelivered(call: { readonly callKey: string; readonly operationId: string }): Promise<void>;
   revokeGrant(revocation: { grantId: string; by: string; reason: string }): Promise<Revoked>;
 }
@@ -89,6 +96,7 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
         .executeTakeFirst()) ?? null,
     settle: (settlement) => store.write((tx) => settle(tx, settlement)),
     claimCall: (call) => store.write((tx) => claimCall(tx, call)),
+    readClaimedCall: (claim) => store.write((tx) => readClaimedCall(tx, claim)),
     noteDelivered: (call) => store.write((tx) => noteDelivered(tx, call)),
     revokeGrant: (revocation) => store.write((tx) => revokeGrant(tx, revocation)),
   };

@@ -154,6 +154,19 @@ function resultOf(row: OperationRow): ToolResult | null {
   return row.result === null ? null : toolResultOf(row.result, row.result_is_error === 1);
 }
 
+/** The whole result of an operation, however long; null where there is none. */
+export function wholeResultOf({ result, result_is_error: isError }: OperationRow): ToolResult | null {
+  if (result === null) return null;
+  const value = JSON.parse(result) as JsonValue;
+  return {
+    kind: 'inline',
+    value,
+    digest: textDigest(result),
+    bytes: Buffer.byteLength(result),
+    isError: isError === 1,
+  };
+}
+
 /** A tool's result, given as JSON text, as it travels to a turn; what is longer than any turn takes is only named. */
 export function toolResultOf(text: string, isError: boolean): ToolResult {
   const named = { digest: textDigest(text), bytes: Buffer.byteLength(text), isError };

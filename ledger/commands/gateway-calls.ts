@@ -1,7 +1,8 @@
 import type { CallState } from '../../core/call-state';
 import { operationId } from '../../core/digest';
 import { GATEWAY_CALL_ID, gatewayTurnId, REPLAY_MS, UNDELIVERED_MS } from '../../core/gateway-call';
-import { stateOfOperation, stateOfRequest, type OperationRow } from '../rows';
+import type { RuleRef } from '../../core/evaluation';
+import { cardOf, stateOfOperation, stateOfRequest, type OperationRow, type RequestRow } from '../rows';
 import type { GatewayCallRow } from '../schema';
 import type { Tx } from '../transaction';
 import { decisionsOf } from './locate';
@@ -20,6 +21,8 @@ export interface ClaimedCall {
   readonly turnId: string;
   readonly operationId: string;
   readonly state: CallState | null;
+  /** Its latest approval request; null where nobody was asked. */
+  readonly asked: { readonly revision: number; readonly digest: string; readonly rule: RuleRef | null } | null;
   /** When its end was first written to a client's connection; null where that never happened. */
   readonly deliveredAtMs: number | null;
 }
@@ -38,14 +41,21 @@ export async function claimCall(tx: Tx, call: CallIdentity): Promise<ClaimedCall
       .values(first)
       .onConflict((conflict) => conflict.doNothing())
       .executeTakeFirst();
-    return numInsertedOrUpdatedRows === 1n ? claimed(first, null) : claimCall(tx, call);
+    return numInsertedOrUpdatedRows === 1n ? claimed(first, NOTHING) : claimCall(tx, call);
   }
-  const rows = await lockCall(tx, row.operation_id);
-  const state = await stateOf(tx, row.operation_id, rows);
-  if (!isOver(row, { state, operation: rows.operation, nowMs: tx.nowMs })) return claimed(row, state);
+  const standing = await standingOf(tx, row.operation_id);
+  if (!isOver(row, standing, tx.nowMs)) return claimed(row, standing);
   const next = newRow(call, Math.max(tx.nowMs, row.opened_at + 1));
   await tx.db.updateTable('gateway_calls').set(next).where('call_key', '=', call.callKey).execute();
-  return claimed(next, null);
+  return claimed(next, NOTHING);
+}
+
+/** Where a claimed call stands now: the same operation, also where an identical call would mean another one already. */
+export async function readClaimedCall(tx: Tx, { callKey, ...claim }: { readonly callKey: string } & ClaimedCall) {
+  const row = await lockRow(tx, callKey);
+  const { state, request } = await standingOf(tx, claim.operationId);
+  const isSame = row?.operation_id === claim.operationId;
+  return { ...claim, state, asked: askedOf(request), deliveredAtMs: isSame ? row.delivered_at : claim.deliveredAtMs };
 }
 
 /** Notes that the end of an operation was written to a client's connection that was open. */
@@ -79,27 +89,36 @@ function newRow(call: CallIdentity, nowMs: number): GatewayCallRow {
   };
 }
 
-function claimed(row: GatewayCallRow, state: CallState | null): ClaimedCall {
-  return { turnId: row.turn_id, operationId: row.operation_id, state, deliveredAtMs: row.delivered_at };
-}
-
-async function stateOf(
-  tx: Tx,
-  id: string,
-  { request, operation }: Awaited<ReturnType<typeof lockCall>>,
-): Promise<CallState | null> {
-  if (operation !== null) return stateOfOperation(operation, lookUpAt(operation));
-  return request === null ? stateWithoutRow(tx, id) : stateOfRequest(request, await decisionsOf(tx, id));
-}
-
 interface Standing {
   readonly state: CallState | null;
+  readonly request: RequestRow | null;
   readonly operation: OperationRow | null;
-  readonly nowMs: number;
+}
+
+const NOTHING: Standing = { state: null, request: null, operation: null };
+
+function claimed(row: GatewayCallRow, { state, request }: Standing): ClaimedCall {
+  const { turn_id: turnId, operation_id: id, delivered_at: deliveredAtMs } = row;
+  return { turnId, operationId: id, state, asked: askedOf(request), deliveredAtMs };
+}
+
+function askedOf(row: RequestRow | null): ClaimedCall['asked'] {
+  return row === null ? null : { revision: row.revision, digest: row.binding_digest, rule: cardOf(row).ask.rule };
+}
+
+async function standingOf(tx: Tx, id: string): Promise<Standing> {
+  const { request, operation } = await lockCall(tx, id);
+  if (operation !== null) return { state: stateOfOperation(operation, lookUpAt(operation)), request, operation };
+  const state = request === null ? await stateWithoutRow(tx, id) : stateOfRequest(request, await decisionsOf(tx, id));
+  return { state, request, operation };
 }
 
 /** True where an identical call means another run: its end was given, and long enough ago. */
-function isOver({ delivered_at: deliveredAtMs }: GatewayCallRow, { state, operation, nowMs }: Standing): boolean {
+function isOver(
+  { delivered_at: deliveredAtMs }: GatewayCallRow,
+  { state, operation }: Standing,
+  nowMs: number,
+): boolean {
   if (state?.status !== 'ended' || state.end.outcome === 'unknown') return false;
   if (state.end.outcome !== 'executed') return deliveredAtMs !== null;
   const sinceMs = nowMs - (deliveredAtMs ?? operation?.ended_at ?? nowMs);

@@ -1,0 +1,87 @@
+import { collectTurn } from '../../client/collect-turn';
+import type { TurnStart } from '../../client/start-turn';
+import { temporalError } from '../../client/temporal-error';
+import { untilClosed } from '../../client/until-closed';
+import { GATEWAY_CALL_ID } from '../../core/gateway-call';
+import { turnWorkflowId } from '../../core/turn';
+import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
+import type { GateContext } from './gate';
+import type { HeldCall } from './held-call';
+import type { Hold } from './hold';
+import { callContext } from './session-context';
+
+interface Collecting {
+  readonly claim: ClaimedCall;
+  readonly hold: Hold;
+  /** Ends the watch. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Says to the turn of a call that somebody is here to take its result, once for all who wait here, and starts it where
+ * it is new. Settles when the turn is over; rejects with a HoldpointError where Temporal refused or cannot be reached.
+ */
+export async function collectFor(context: GateContext, held: HeldCall, collecting: Collecting): Promise<void> {
+  const { holds, client, deps } = context;
+  const { claim, hold, signal } = collecting;
+  const { operationId: id, state } = claim;
+  const { session } = held.incoming;
+  const workflowId = turnWorkflowId(session.requester.subject, claim.turnId);
+  if (state?.status === 'allowed') listAhead(context, held, hold);
+  // An allowed one waits for nothing else: whoever collected it before has left.
+  if (!holds.isCollected(id) || state?.status === 'allowed') {
+    holds.noteCollected(id);
+    const isOver = await tellTurn(context, held, claim);
+    if (isOver) return;
+  }
+  try {
+    await untilClosed(client, workflowId, signal);
+    if (!signal.aborted) holds.forgetCollected(id);
+  } catch (error) {
+    // The ledger tells where the call stands.
+    if (!signal.aborted) deps.log.warn({ operationId: id, error: String(error) }, 'gateway.notWatched');
+  }
+}
+
+/** The re-check of an allowed call lists the tools of its server: begun now, it serves. */
+function listAhead({ tools, deps }: GateContext, { incoming, active }: HeldCall, hold: Hold): void {
+  const nowMs = performance.now();
+  hold.allowedSinceMs = nowMs;
+  const { session } = incoming;
+  const server = active.policy.servers[session.server];
+  // What fails here fails in the re-check as well, which tells.
+  if (server !== undefined)
+    void tools
+      .serversFor(session, deps.servers)
+      .get(server)
+      .listTools(nowMs)
+      .catch(() => undefined);
+}
+
+/** @returns true where the turn is over already. */
+async function tellTurn(context: GateContext, held: HeldCall, claim: ClaimedCall): Promise<boolean> {
+  const { client, taskQueue, ownQueue, holds, deps } = context;
+  const place = { taskQueue, collector: { taskQueue: ownQueue } };
+  try {
+    const answer = await collectTurn(client, turnOf(held, claim.turnId), place);
+    if (answer.kind === 'answer')
+      return answer.value.calls[0]?.state.status === 'ended' || answer.value.refusal !== null;
+    deps.log.warn({ operationId: claim.operationId, cause: String(answer.cause) }, 'gateway.noAnswer');
+  } catch (error) {
+    holds.forgetCollected(claim.operationId);
+    throw temporalError(error, claim.turnId);
+  }
+  holds.forgetCollected(claim.operationId);
+  return false;
+}
+
+function turnOf({ incoming: { session }, call, active }: HeldCall, turnId: string): TurnStart {
+  const context = callContext(active.policy, session, call);
+  const { tool, arguments: given } = call;
+  const proposed = { id: GATEWAY_CALL_ID, server: session.server, tool, arguments: given };
+  return {
+    id: turnId,
+    requester: session.requester,
+    calls: [context === undefined ? proposed : { ...proposed, context }],
+  };
+}

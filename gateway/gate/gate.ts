@@ -1,0 +1,119 @@
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { Dependencies } from '../../activities/dependencies';
+import { readToolPage } from '../../activities/tool-listing';
+import type { ToolDefinition } from '../../activities/tool-server';
+import { HoldpointError } from '../../client/errors';
+import { refusal, type Refusal } from '../../core/errors';
+import type { ToolHints } from '../../core/evaluation';
+import type { JsonObject } from '../../core/json';
+import { LedgerError } from '../../ledger/ledger-error';
+import type { Active } from '../../ledger/ledger';
+import { showList } from '../lists/show-list';
+import type { ClientSession, Gate, GateAnswer, IncomingCall } from '../ports';
+import { refusedAnswer } from './call-answer';
+import { entryOf, gatingOf, mayBeHeld } from './gating';
+import { answerHeld } from './held-call';
+import { Holds } from './holds';
+import { SessionTools } from './session-tools';
+import { readToolCall, type ToolCallParams } from './tool-call';
+
+export interface GateOptions {
+  readonly deps: Dependencies;
+  /** Temporal's client. */
+  readonly client: Client;
+  /** Where turns run. */
+  readonly taskQueue: string;
+  /** How long a call waits for its decision before the pending answer, by client and call. */
+  readonly waitForMs: (caller: { readonly clientName: string | null; readonly wantsProgress: boolean }) => number;
+  /** The page of a request in the console; null where there is none. */
+  readonly reviewUrl: (operationId: string) => string | null;
+}
+
+/** The parts of a gateway that its calls share. */
+export interface GateContext extends GateOptions {
+  /** The task queue of this gateway alone. */
+  readonly ownQueue: string;
+  readonly holds: Holds;
+  readonly tools: SessionTools;
+}
+
+/** The gate, and what its activity worker needs of it. */
+export function createGate(options: GateOptions): { readonly gate: Gate; readonly context: GateContext } {
+  const context: GateContext = {
+    ...options,
+    ownQueue: `holdpoint-gateway-${randomUUID()}`,
+    holds: new Holds(),
+    tools: new SessionTools(options.deps.log),
+  };
+  return {
+    context,
+    gate: {
+      judge: (call) => judge(context, call).catch((error: unknown) => notExecuted(context, error)),
+      showList: (session, text) => showTools(context, session, text),
+    },
+  };
+}
+
+async function judge(context: GateContext, incoming: IncomingCall): Promise<GateAnswer> {
+  if (incoming.message.method !== 'tools/call') return { kind: 'pass' };
+  const read = readToolCall(incoming.message);
+  if (!read.ok) return { kind: 'error', error: { code: -32602, message: read.detail } };
+  const active = await context.deps.ledger.activePolicy();
+  if (active === null) return refusedAnswer(refusal('NO_POLICY'));
+  const tool = await listedTool(context, incoming.session, { active, call: read.call });
+  if ('code' in tool) return refusedAnswer(tool);
+  const { session } = incoming;
+  const facts = { requester: session.requester, server: session.server, hints: tool.hints, ...read.call };
+  const gating = gatingOf(active.policy, facts);
+  switch (gating.kind) {
+    case 'pass':
+      return gating;
+    case 'refuse':
+      return refusedAnswer(gating.refusal);
+    case 'hold':
+      return answerHeld(context, { incoming, call: read.call, tool, active });
+  }
+}
+
+/** The tool as the client's session lists it; access is judged first, so nobody learns of tools that are not theirs. */
+async function listedTool(
+  { tools, deps }: GateContext,
+  session: ClientSession,
+  { active, call }: { readonly active: Active; readonly call: ToolCallParams },
+): Promise<ToolDefinition | Refusal> {
+  const { requester, server } = session;
+  const before = gatingOf(active.policy, { requester, server, hints: NO_HINTS, ...call });
+  if (before.kind === 'refuse') return before.refusal;
+  const listed = await tools.known(session, call.tool);
+  if (listed.ok) return listed.tools.get(call.tool) ?? refusal('TOOL_UNKNOWN', { server, tool: call.tool });
+  deps.log.warn({ server, detail: listed.detail }, 'gateway.unlisted');
+  return refusal('SERVER_UNREACHABLE', {
+    server,
+    detail: "it gave no list of its tools, and the gateway's log says why",
+  });
+}
+
+async function showTools({ deps }: GateContext, session: ClientSession, text: string): Promise<string> {
+  const active = await deps.ledger.activePolicy();
+  if (active === null) return text;
+  const { requester, server } = session;
+  return showList(text, (tool, raw) => ({
+    gated: mayBeHeld(active.policy, { requester, server, tool, hints: hintsOf(raw) }),
+    hidden: Object.keys(entryOf(active.policy, server, tool).fill),
+  }));
+}
+
+function hintsOf(raw: JsonObject): ToolHints {
+  return readToolPage({ tools: [raw] })?.tools[0]?.hints ?? NO_HINTS;
+}
+
+const NO_HINTS: ToolHints = { readOnly: null, destructive: null };
+
+/** What fails before anything was sent: in words, never as a success. */
+function notExecuted({ deps }: GateContext, error: unknown): GateAnswer {
+  if (error instanceof LedgerError || error instanceof HoldpointError)
+    return refusedAnswer({ code: error.code, detail: error.message });
+  deps.log.error({ error: String(error) }, 'gateway.failed');
+  return { kind: 'error', error: { code: -32603, message: 'NOT executed: the gateway failed, and its log says why' } };
+}
