@@ -1,0 +1,38 @@
+import type { ClientCall } from './calls-in-flight';
+import type { ClientSession, Gate, GateAnswer } from '../ports';
+import { idText } from './raw-json';
+import { INTERNAL_ERROR, errorText, resultText } from './refusal';
+
+/** Whether a method runs a tool, or concerns a call that may be held here. */
+export function isGated(method: string | null): boolean {
+  return method === 'tools/call' || method?.startsWith('tasks/') === true;
+}
+
+/** Lets the gate judge a call, and answers it where the gate does. True where the call goes on to the server. */
+export async function judgeCall(gate: Gate, session: ClientSession, call: ClientCall): Promise<boolean> {
+  const { message, response } = call;
+  const { signal } = call.cancel;
+  const answer = await judged(gate, session, call);
+  if (signal.aborted) {
+    // A request that its client has cancelled gets no answer.
+    response.end();
+    return false;
+  }
+  if (answer.kind === 'pass') return true;
+  const id = idText(message.text);
+  if (answer.kind === 'error') {
+    await response.answer(errorText(id, answer.error.code, answer.error.message));
+  } else if (await response.answer(resultText(id, answer.result))) {
+    answer.delivered();
+  }
+  return false;
+}
+
+async function judged(gate: Gate, session: ClientSession, { message, cancel }: ClientCall): Promise<GateAnswer> {
+  try {
+    return await gate.judge({ session, message, signal: cancel.signal });
+  } catch {
+    const text = 'NOT executed: the gateway failed while it judged this call; its log says why';
+    return { kind: 'error', error: { code: INTERNAL_ERROR, message: text } };
+  }
+}
