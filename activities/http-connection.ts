@@ -27,6 +27,27 @@ export function createHttpConnection(url: URL, headers: Readonly<Record<string, 
   return new HttpConnection(url, headers);
 }
 
+/** A session that somebody else opened and will end. */
+export interface ForeignSession {
+  /** Null where the server has no sessions. */
+  readonly sessionId: string | null;
+  readonly protocolVersion: string | null;
+  /** Ids of requests are counted from here: far from those of the session's own client. */
+  readonly firstId: number;
+  readonly agent: Agent;
+  /** What the headers of one message repeat of it (2026-07-28). */
+  readonly headersOf?: (message: JsonObject) => Readonly<Record<string, string>>;
+}
+
+/** A further connection on such a session; closing it leaves the session open. */
+export function joinHttpSession(
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  session: ForeignSession,
+): RpcConnection {
+  return new HttpConnection(url, headers, session);
+}
+
 class HttpConnection implements RpcConnection {
   closed = false;
   private readonly url: URL;
@@ -35,12 +56,17 @@ class HttpConnection implements RpcConnection {
   private readonly closing = new AbortController();
   private sessionId: string | undefined;
   private protocolVersion: string | undefined;
-  private lastId = 0;
+  private readonly foreign: ForeignSession | undefined;
+  private lastId: number;
 
-  constructor(url: URL, headers: Readonly<Record<string, string>>) {
+  constructor(url: URL, headers: Readonly<Record<string, string>>, foreign?: ForeignSession) {
     this.url = url;
     this.headers = headers;
-    this.agent = url.protocol === 'https:' ? new TlsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+    this.foreign = foreign;
+    this.sessionId = foreign?.sessionId ?? undefined;
+    this.protocolVersion = foreign?.protocolVersion ?? undefined;
+    this.lastId = foreign?.firstId ?? 0;
+    this.agent = foreign?.agent ?? keepAliveAgent(url);
     // One listener for each request in flight, which Node would take for a leak from the eleventh on.
     setMaxListeners(0, this.closing.signal);
   }
@@ -76,11 +102,11 @@ class HttpConnection implements RpcConnection {
     if (this.closed) return;
     this.closed = true;
     this.closing.abort();
-    if (this.sessionId !== undefined) {
+    if (this.sessionId !== undefined && this.foreign === undefined) {
       const signal = AbortSignal.timeout(CLOSE_TIMEOUT_MS);
       discard(await exchange({ url: this.url, method: 'DELETE', headers: this.head(), agent: false, signal }));
     }
-    this.agent.destroy();
+    if (this.foreign === undefined) this.agent.destroy();
   }
 
   private head(more: Readonly<Record<string, string>> = {}): Record<string, string> {
@@ -95,6 +121,7 @@ class HttpConnection implements RpcConnection {
   private post(message: JsonObject, signal: AbortSignal, agent: Agent | false): Promise<HttpExchange> {
     const body = JSON.stringify(message);
     const headers = this.head({
+      ...this.foreign?.headersOf?.(message),
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
       accept: 'application/json, text/event-stream',
@@ -167,6 +194,10 @@ class HttpConnection implements RpcConnection {
     discard(resumed);
     return undefined;
   }
+}
+
+export function keepAliveAgent(url: URL): Agent {
+  return url.protocol === 'https:' ? new TlsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
 }
 
 interface PendingCall {

@@ -26,6 +26,8 @@ export interface ClientSession {
   readonly revision: string | null;
   /** The roots that the client last named; null where it named none. They decide what a stateful server lets a tool do. */
   readonly roots: JsonValue;
+  /** Sessions with the same profile are shown the same tools; left out where each session stands for itself. */
+  readonly profile?: object;
   /** Asks the upstream on this very session, under an id of the gateway's own. */
   request(request: RpcRequest): Promise<RpcReply>;
 }

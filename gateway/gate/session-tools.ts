@@ -9,7 +9,7 @@ const KNOWN_MS = 5_000;
 /** The tools of clients' own sessions. */
 export class SessionTools {
   private readonly log: ToolServerLog;
-  private readonly servers = new WeakMap<ClientSession, ToolServer>();
+  private readonly servers = new WeakMap<object, ToolServer>();
 
   constructor(log: ToolServerLog) {
     this.log = log;
@@ -17,18 +17,24 @@ export class SessionTools {
 
   /** The upstream of a session, as the activities use a tool server. */
   of(session: ClientSession): ToolServer {
-    const known = this.servers.get(session);
+    return this.under(session, session);
+  }
+
+  private under(key: object, session: ClientSession): ToolServer {
+    const known = this.servers.get(key);
     if (known !== undefined) return known;
     const rpc = { request: session.request.bind(session), close: () => Promise.resolve() };
     const server = createToolServer(session.server, rpc, this.log);
-    this.servers.set(session, server);
+    this.servers.set(key, server);
     return server;
   }
 
   /** The tools that the session's upstream lists for it. One that is not there is looked for once more. */
   async known(session: ClientSession, tool: string): Promise<ToolListing> {
-    const listing = await this.of(session).listTools(performance.now() - KNOWN_MS);
-    return listing.ok && listing.tools.has(tool) ? listing : this.of(session).listTools();
+    const server = this.under(session.profile ?? session, session);
+    const nowMs = performance.now();
+    const listing = await server.listTools(nowMs - KNOWN_MS);
+    return listing.ok && listing.tools.has(tool) ? listing : server.listTools(nowMs);
   }
 
   /** The tool servers for a call of this session: its own where the policy says `session: client`. */

@@ -8,8 +8,11 @@ export function isGated(method: string | null): boolean {
   return method === 'tools/call' || method?.startsWith('tasks/') === true;
 }
 
+/** A call as far as the gate and its answer need it. */
+export type JudgedCall = Pick<ClientCall, 'message' | 'response' | 'cancel'>;
+
 /** Lets the gate judge a call, and answers it where the gate does. True where the call goes on to the server. */
-export async function judgeCall(gate: Gate, session: ClientSession, call: ClientCall): Promise<boolean> {
+export async function judgeCall(gate: Gate, session: ClientSession, call: JudgedCall): Promise<boolean> {
   const { message, response } = call;
   const { signal } = call.cancel;
   const answer = await judged(gate, session, call);
@@ -28,7 +31,7 @@ export async function judgeCall(gate: Gate, session: ClientSession, call: Client
   return false;
 }
 
-async function judged(gate: Gate, session: ClientSession, { message, cancel }: ClientCall): Promise<GateAnswer> {
+async function judged(gate: Gate, session: ClientSession, { message, cancel }: JudgedCall): Promise<GateAnswer> {
   try {
     return await gate.judge({ session, message, signal: cancel.signal });
   } catch {

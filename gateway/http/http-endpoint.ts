@@ -1,0 +1,295 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { exchange, type HttpExchange } from '../../activities/http-exchange';
+import { answerRefusal, refusalOf } from '../edge/edge-refusal';
+import type { Admitted } from '../edge/admit';
+import { readRequestBody } from '../edge/read-body';
+import { createSessionIds, type SessionIds } from '../edge/session-ids';
+import type { ClientMessage, Gate } from '../ports';
+import { readMessage } from '../read-message';
+import { EventResponse } from '../stdio/event-response';
+import { isGated, judgeCall } from '../stdio/judge-call';
+import { idText } from '../stdio/raw-json';
+import { errorText, refuse, unknownSession } from '../stdio/refusal';
+import { upstreamHeaders } from './headers';
+import { HttpSession, StatelessSession, type HttpUpstream } from './http-session';
+import { isEventStream, relayBytes, relayList, UPSTREAM_GONE, type Relaying } from './relay-answer';
+import { HttpSessions } from './http-sessions';
+import { headerMismatch, statelessSender, type StatelessSender } from './stateless';
+
+/** One server's endpoint of the gateway. */
+export interface Endpoint {
+  /** Serves an admitted request, to its end. Never throws. */
+  handle(req: IncomingMessage, res: ServerResponse, caller: Admitted): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface HttpEndpointOptions {
+  readonly upstream: HttpUpstream;
+  readonly gate: Gate;
+  /** Seals the ids of sessions; 32 bytes, the same in every gateway. */
+  readonly sessionKey: Uint8Array;
+  readonly sessionIdleMs: number;
+  readonly sessionsPerRequester: number;
+}
+
+/**
+ * A byte-passing reverse proxy that reads what it passes: what nobody asks about goes to the upstream and back as it is,
+ * only lists of tools are shown as the gate shows them, and held calls are answered here.
+ */
+export function createHttpEndpoint(options: HttpEndpointOptions): Endpoint {
+  return new HttpEndpoint(options);
+}
+
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly caller: Admitted;
+}
+
+class HttpEndpoint implements Endpoint {
+  private readonly upstream: HttpUpstream;
+  private readonly gate: Gate;
+  private readonly ids: SessionIds;
+  private readonly sessions: HttpSessions;
+  private readonly profiles = new Map<string, object>();
+
+  constructor({ upstream, gate, sessionKey, ...limits }: HttpEndpointOptions) {
+    this.upstream = upstream;
+    this.gate = gate;
+    this.ids = createSessionIds({ key: sessionKey, server: upstream.server });
+    this.sessions = new HttpSessions(limits);
+  }
+
+  async handle(req: IncomingMessage, res: ServerResponse, caller: Admitted): Promise<void> {
+    res.on('error', () => undefined);
+    const at = { req, res, caller };
+    switch (req.method) {
+      case 'POST':
+        return this.post(at);
+      case 'GET':
+      case 'DELETE':
+        return this.passOn(at, req.method);
+      default:
+        answerRefusal(
+          at,
+          refusalOf(405, 'This address takes POST, GET and DELETE', { headers: { allow: 'POST, GET, DELETE' } }),
+        );
+    }
+  }
+
+  close(): Promise<void> {
+    this.sessions.close();
+    this.upstream.agent.destroy();
+    return Promise.resolve();
+  }
+
+  private async post(at: Exchange): Promise<void> {
+    const body = await readRequestBody(at.req);
+    if (!body.ok) {
+      answerRefusal(at, body.refusal);
+      return;
+    }
+    const read = readMessage(body.text);
+    if (!read.ok) {
+      answerRefusal(at, refusalOf(400, read.detail, { code: read.code }), null);
+      return;
+    }
+    const session = this.sessionOf(at, read.message);
+    if (session === null) {
+      refuse(at.res, unknownSession());
+      return;
+    }
+    await this.message(at, session, read.message);
+  }
+
+  /** The session of a message; null for one that is not this requester's. */
+  private sessionOf({ req, caller }: Exchange, message: ClientMessage): HttpSession | null {
+    const { requester } = caller;
+    const sender = statelessSender(message);
+    if (sender !== null) return this.stateless(req, requester, sender);
+    const given = req.headers['mcp-session-id'];
+    if (given === undefined) return new HttpSession(this.upstream, requester, null);
+    const session = typeof given === 'string' ? this.find(given, requester) : null;
+    const revision = req.headers['mcp-protocol-version'];
+    if (session !== null && typeof revision === 'string') session.revision = revision;
+    return session;
+  }
+
+  /** A session that another gateway opened is taken over: its id says whose it is. */
+  private find(given: string, requester: Admitted['requester']): HttpSession | null {
+    const upstreamId = this.ids.open(given, requester);
+    if (upstreamId === null) return null;
+    const known = this.sessions.get(given);
+    if (known !== undefined) return known;
+    const session = new HttpSession(this.upstream, requester, upstreamId);
+    session.id = given;
+    this.sessions.add(given, session);
+    return session;
+  }
+
+  private stateless(req: IncomingMessage, requester: Admitted['requester'], sender: StatelessSender): HttpSession {
+    const key = JSON.stringify([requester, sender.meta]);
+    const profile = this.profiles.get(key) ?? {};
+    if (this.profiles.size > MOST_PROFILES) this.profiles.clear();
+    this.profiles.set(key, profile);
+    const params = Object.entries(upstreamHeaders(req.headers)).filter(([name]) => name.startsWith('mcp-param-'));
+    return new StatelessSession(this.upstream, requester, {
+      sender,
+      profile,
+      paramHeaders: Object.fromEntries(params),
+    });
+  }
+
+  private async message(at: Exchange, session: HttpSession, message: ClientMessage): Promise<void> {
+    session.note(message);
+    if (session.cancel(message)) {
+      at.res.writeHead(202).end();
+      return;
+    }
+    if (message.kind === 'request' && isGated(message.method)) {
+      const isFree = await this.judged(at, session, message);
+      if (!isFree) return;
+    }
+    await this.forward(at, session, message);
+  }
+
+  /** @returns true where the call goes on to the upstream. */
+  private async judged(at: Exchange, session: HttpSession, message: ClientMessage): Promise<boolean> {
+    const { req, res, caller } = at;
+    if (!caller.mayCall) {
+      answerRefusal(at, caller.challenge, message.id);
+      return false;
+    }
+    const sender = statelessSender(message);
+    const mismatch = sender === null ? null : headerMismatch(req.headers, message, sender);
+    if (mismatch !== null) {
+      answerRefusal(
+        at,
+        refusalOf(400, `${mismatch}; the body decides, so they have to agree`, { code: HEADER_MISMATCH }),
+        message.id,
+      );
+      return false;
+    }
+    const id = message.id ?? 0;
+    const cancel = session.begin(id);
+    if (cancel === null) {
+      answerRefusal(at, refusalOf(400, 'A request of this id is under way', { code: -32600 }), id);
+      return false;
+    }
+    const response = new EventResponse({ res, headers: {} });
+    response.onLeft(() => cancel.abort());
+    try {
+      return await judgeCall(sender === null ? this.gate : asStateless(this.gate), session, {
+        message,
+        response,
+        cancel,
+      });
+    } finally {
+      session.end(id);
+    }
+  }
+
+  private async forward(at: Exchange, session: HttpSession, message: ClientMessage): Promise<void> {
+    const idOf = message.kind === 'request' ? idText(message.text) : null;
+    let sent = await this.send(at, session, message.text);
+    if (sent.ok && sent.response.statusCode === 404 && session.initialize !== null && message.method !== 'initialize') {
+      // Its upstream has lost the session, so it took nothing up.
+      if (await session.reopen()) {
+        sent.response.resume();
+        sent = await this.send(at, session, message.text);
+      }
+    }
+    if (!sent.ok) {
+      unreachable(at.res, sent, idOf);
+      return;
+    }
+    const { response } = sent;
+    const headers = this.sessionHeaders(at, session, { message, response });
+    const relaying = { upstream: response, res: at.res, headers, idText: idOf };
+    if (message.method === 'tools/list') await relayList(relaying, (text) => this.gate.showList(session, text));
+    else relayBytes(relaying);
+  }
+
+  /** What the upstream's answer to `initialize` opens gets an id that is its requester's own. */
+  private sessionHeaders(
+    { caller }: Exchange,
+    session: HttpSession,
+    { message, response }: { readonly message: ClientMessage; readonly response: IncomingMessage },
+  ): Record<string, string> {
+    const upstreamId = response.headers['mcp-session-id'];
+    if (typeof upstreamId !== 'string') return {};
+    if (message.method === 'initialize') {
+      session.upstreamId = upstreamId;
+      session.id = this.ids.issue(upstreamId, caller.requester);
+      this.sessions.add(session.id, session);
+    }
+    return { 'mcp-session-id': session.id ?? this.ids.issue(upstreamId, caller.requester) };
+  }
+
+  private send({ req, res }: Exchange, session: HttpSession, body: string | undefined): Promise<HttpExchange> {
+    const left = new AbortController();
+    res.on('close', () => left.abort());
+    const { url, headers, agent } = this.upstream;
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const own = session.upstreamId === null ? {} : { 'mcp-session-id': session.upstreamId };
+    return exchange({
+      url,
+      method: methodOf(req),
+      headers: { ...upstreamHeaders(req.headers), ...headers, ...own, ...length },
+      ...(body !== undefined && { body }),
+      agent,
+      signal: left.signal,
+    });
+  }
+
+  private async passOn(at: Exchange, method: 'GET' | 'DELETE'): Promise<void> {
+    const given = at.req.headers['mcp-session-id'];
+    const { requester } = at.caller;
+    const session =
+      typeof given === 'string' ? this.find(given, requester) : new HttpSession(this.upstream, requester, null);
+    if (session === null) {
+      refuse(at.res, unknownSession());
+      return;
+    }
+    const sent = await this.send(at, session, undefined);
+    if (!sent.ok) {
+      unreachable(at.res, sent, null);
+      return;
+    }
+    if (method === 'DELETE' && typeof given === 'string') this.sessions.delete(given);
+    const relaying: Relaying = { upstream: sent.response, res: at.res, headers: {}, idText: null };
+    if (session.takeToolsMayDiffer()) relaying.first = TOOLS_CHANGED;
+    if (isEventStream(sent.response)) await relayList(relaying, (text) => this.gate.showList(session, text));
+    else relayBytes(relaying);
+  }
+}
+
+const MOST_PROFILES = 1_000;
+const TOOLS_CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
+const HEADER_MISMATCH = -32020;
+
+/** Every result of a stateless revision says what kind it is. */
+function asStateless(gate: Gate): Gate {
+  return {
+    ...gate,
+    judge: async (call) => {
+      const answer = await gate.judge(call);
+      if (answer.kind !== 'result') return answer;
+      return { ...answer, result: { resultType: 'complete', ...answer.result } };
+    },
+  };
+}
+
+function methodOf({ method }: IncomingMessage): 'GET' | 'POST' | 'DELETE' {
+  return method === 'GET' || method === 'DELETE' ? method : 'POST';
+}
+
+function unreachable(res: ServerResponse, sent: HttpExchange & { readonly ok: false }, id: string | null): void {
+  if (res.destroyed || res.headersSent) return;
+  const detail = sent.sent
+    ? 'The connection to the tool server ended before its answer. Whether the call was carried out is not known: find out before you repeat it'
+    : 'The tool server cannot be reached: nothing was sent to it. Try again, or ask its operator';
+  const body = errorText(id ?? 'null', UPSTREAM_GONE, detail);
+  res.writeHead(502, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
+  res.end(body);
+}
