@@ -17,12 +17,11 @@ const MAPS = new Set(['properties', 'patternProperties', '$defs', 'definitions',
 /** Tie a schema to its place in ways that validators do not agree on. */
 const TIES = new Set(['$id', '$anchor', '$dynamicAnchor', '$dynamicRef', '$recursiveAnchor', '$recursiveRef']);
 
-const ABSOLUTE = /^[a-z][a-z0-9+.-]*:/i;
-
 /**
  * A root schema as it reads under `pointer` of another one: what points into it points there, its own `$id` (by which
- * nobody can fetch it) is taken away, and all else is kept to the byte. Null where it cannot be moved for sure: with an
- * `$id` further inside, anchors, dynamic references, or references to other documents that its `$id` places.
+ * nobody can fetch it) is taken away, and all else is kept to the byte. References to other documents stay, whether
+ * or not anybody can follow them. Null where it cannot be moved for sure: with an `$id` further inside, anchors, dynamic
+ * references, or deeper than 64.
  * @param text JSON of an object.
  * @param pointer such as `/anyOf/0`.
  */
@@ -75,9 +74,8 @@ class Move {
     const local = id !== null && (ref === id || ref.startsWith(`${id}#`)) ? ref.slice(id.length) : ref;
     if (local === '' || local === '#' || local.startsWith('#/')) {
       this.edits.push({ ...value, text: JSON.stringify(`#${this.pointer}${local.slice(1)}`) });
-      return true;
     }
-    return ABSOLUTE.test(local);
+    return true;
   }
 }
 

@@ -19,12 +19,14 @@ const OPTIONS: Options = {
 
 const MOST_CACHED = 500;
 
-/** What clients of the TypeScript SDK take for every schema, whatever dialect it names. */
-const usual = new Ajv(OPTIONS);
-
 type Compiler = Pick<Ajv, 'compile' | 'removeSchema'>;
 
-const modern: Readonly<Record<string, Compiler>> = {
+/** What many clients take for every schema, whatever dialect it names. */
+const usual = new Ajv(OPTIONS);
+
+const dialects: Readonly<Record<string, Compiler>> = {
+  'json-schema.org/draft-06/schema': usual,
+  'json-schema.org/draft-07/schema': usual,
   'json-schema.org/draft/2019-09/schema': new Ajv2019(OPTIONS),
   'json-schema.org/draft/2020-12/schema': new Ajv2020(OPTIONS),
 };
@@ -35,13 +37,13 @@ const DEFAULT_DIALECT = 'https://json-schema.org/draft/2020-12/schema';
 const cache = new Map<string, boolean>();
 
 /**
- * Whether clients can compile a schema: as most of them do, and in its own dialect. One that cannot be compiled costs a
+ * Whether clients can compile a schema: as many of them do, and in its own dialect, which they must know. One that cannot be compiled costs a
  * client its whole list of tools.
  * @param text the JSON text of `schema`.
  */
 export function isUsableSchema(text: string, schema: JsonObject): boolean {
   const key = createHash('sha256').update(text, 'utf16le').digest('base64');
-  const usable = cache.get(key) ?? compilersOf(schema).every((compiler) => compiles(compiler, schema));
+  const usable = cache.get(key) ?? (compiles(usual, schema) && compiles(ownOf(schema), schema));
   // The one used last stands last, so the first is the one unused for longest.
   cache.delete(key);
   cache.set(key, usable);
@@ -50,13 +52,13 @@ export function isUsableSchema(text: string, schema: JsonObject): boolean {
   return usable;
 }
 
-function compilersOf({ $schema: named = DEFAULT_DIALECT }: JsonObject): readonly Compiler[] {
+function ownOf({ $schema: named = DEFAULT_DIALECT }: JsonObject): Compiler | undefined {
   const dialect = typeof named === 'string' ? named.replace(/^https?:\/\//, '').replace(/#$/, '') : '';
-  const own = Object.hasOwn(modern, dialect) ? modern[dialect] : undefined;
-  return own === undefined ? [usual] : [usual, own];
+  return Object.hasOwn(dialects, dialect) ? dialects[dialect] : undefined;
 }
 
-function compiles(compiler: Compiler, schema: JsonObject): boolean {
+function compiles(compiler: Compiler | undefined, schema: JsonObject): boolean {
+  if (compiler === undefined) return false;
   try {
     compiler.compile(schema);
     return true;

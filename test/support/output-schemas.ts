@@ -154,5 +154,18 @@ export const UNUSABLE_SCHEMAS: readonly { readonly name: string; readonly schema
     name: 'a reference to a document that nobody has',
     schema: { type: 'object', properties: { a: { $ref: 'https://vendor.example/c' } } },
   },
+  {
+    name: 'a dialect that clients do not know',
+    schema: { $schema: 'http://json-schema.org/draft-04/schema#', type: 'object' },
+  },
+  {
+    name: 'a tuple as it was written before 2020-12',
+    schema: { type: 'object', properties: { a: { type: 'array', items: [{ type: 'string' }] } } },
+  },
+  {
+    name: 'what only clients of an older dialect stumble over',
+    schema: { type: 'object', properties: { a: { additionalItems: 'none' } } },
+  },
+  { name: 'a dialect that is no text', schema: { $schema: 7, type: 'object' } },
   { name: 'a pattern that is none', schema: { type: 'object', properties: { a: { pattern: '(' } } } },
 ];

@@ -1,5 +1,6 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { Client as NewClient, InMemoryTransport as NewTransport } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { CallToolRequestSchema, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
@@ -24,20 +25,41 @@ const ended = { ...call, delivered: false, replayEndsAtMs: null };
 const executed = { outcome: 'executed', evidence: 'lookUp', result: null, approval: null } as const;
 const pending = pendingAnswer({ state: pendingState(), retryAfterMs: 5_000, reviewUrl: null, hasOutputSchema: true });
 
-let client: Client;
+/** What the two major versions of the SDK have in common. */
+interface Agent {
+  close(): Promise<void>;
+  connect(transport: Transport): Promise<void>;
+  listTools(): Promise<{ tools: { name: string; outputSchema?: unknown }[] }>;
+  callTool(call: { name: string }): Promise<object>;
+}
+
+let client: Agent;
 afterEach(() => client.close());
 
-/** A client of the SDK that has listed `tools` as Holdpoint shows them, and is answered `result` whatever it calls. */
-async function listing(tools: readonly object[], result: object = {}): Promise<Client> {
+const versions: Readonly<Record<string, { client: () => Agent; pair: () => [Transport, Transport] }>> = {
+  'a client of the SDK': {
+    client: () => new Client({ name: 'agent', version: '1' }) as unknown as Agent,
+    pair: () => InMemoryTransport.createLinkedPair(),
+  },
+  'a client of the second SDK': {
+    client: () => new NewClient({ name: 'agent', version: '1' }) as unknown as Agent,
+    pair: () => NewTransport.createLinkedPair() as unknown as [Transport, Transport],
+  },
+};
+let version = versions['a client of the SDK']!;
+
+/** A client that has listed `tools` as Holdpoint shows them, and is answered `result` whatever it calls. */
+async function listing(tools: readonly object[], result: object = {}): Promise<Agent> {
   const { server } = new McpServer({ name: 'orders-db', version: '1' }, { capabilities: { tools: {} } });
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }) as never);
   server.setRequestHandler(CallToolRequestSchema, () => result as never);
-  const [ours, theirs] = InMemoryTransport.createLinkedPair();
+  const [ours, theirs] = version.pair();
   await server.connect(shown(theirs));
-  client = new Client({ name: 'agent', version: '1' });
-  await client.connect(ours);
-  await client.listTools();
-  return client;
+  const agent = version.client();
+  client = agent;
+  await agent.connect(ours);
+  await agent.listTools();
+  return agent;
 }
 
 /** The server's end of a connection, on which its lists pass through `showList`. */
@@ -53,7 +75,9 @@ function shown(transport: Transport): Transport {
 const answered = async (outputSchema: object, result: object): Promise<object> =>
   (await listing([{ name: 'act', inputSchema, outputSchema }], result)).callTool({ name: 'act' });
 
-describe('a client of the SDK that has listed a gated tool', () => {
+describe.each(Object.keys(versions))('%s that has listed a gated tool', (name) => {
+  beforeEach(() => void (version = versions[name]!));
+
   it.each(OUTPUT_SCHEMAS)('takes every answer that is none of the tool, $name [GATE-11]', async ({ schema }) => {
     const answers: JsonObject[] = [
       pending,

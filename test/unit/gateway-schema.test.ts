@@ -1,5 +1,7 @@
 import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020';
+import { AjvJsonSchemaValidator as NewAjvValidator } from '@modelcontextprotocol/client/validators/ajv';
+import { CfWorkerJsonSchemaValidator } from '@modelcontextprotocol/client/validators/cf-worker';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { pendingForm } from '../../gateway/answers/pending-form';
 import { withoutArguments } from '../../gateway/lists/hidden-arguments';
@@ -7,20 +9,27 @@ import { withPendingForm } from '../../gateway/lists/pending-schema';
 import { OUTPUT_SCHEMAS, UNUSABLE_SCHEMAS } from '../support/output-schemas';
 
 type Check = (value: object) => boolean;
+type Provider = { getValidator(schema: never): (value: never) => { readonly valid: boolean } };
 const strict = { strict: false, logger: false } as const;
 
-/** Validators as clients use them: of the SDK, of draft-07 and of 2020-12, the last two with their meta-schemas. */
+const by =
+  (provider: Provider) =>
+  (schema: object): Check => {
+    const validate = provider.getValidator(schema as never);
+    return (value) => validate(value as never).valid;
+  };
+
+/** Validators as clients use them: those of both SDKs, and ajv for draft-07 and for 2020-12 with their meta-schemas. */
 const validators: Readonly<Record<string, (schema: object) => Check>> = {
-  'the SDK': (schema) => {
-    const validate = new AjvJsonSchemaValidator().getValidator(schema);
-    return (value) => validate(value).valid;
-  },
+  'the SDK': by(new AjvJsonSchemaValidator()),
+  'the SDK in its second version': by(new NewAjvValidator()),
+  'the SDK where no code may be made': by(new CfWorkerJsonSchemaValidator()),
   'ajv of draft-07': (schema) => new Ajv(strict).compile(schema) as Check,
   'ajv of 2020-12': (schema) => new Ajv2020(strict).compile(schema) as Check,
 };
 const known = (schema: object, dialect: string): boolean => {
   const named = (schema as { $schema?: string }).$schema;
-  return dialect === 'the SDK' || named === undefined || named.includes(dialect.slice('ajv of '.length));
+  return !dialect.startsWith('ajv') || named === undefined || named.includes(dialect.slice('ajv of '.length));
 };
 
 const listedOf = (schema: unknown): Record<string, unknown> => {
