@@ -60,8 +60,9 @@ const TOOLS = {
   },
   changed: (id) => {
     answer(id, text('soon'));
-    setTimeout(() => write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`), 30);
+    write('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}');
   },
+  slow: (id) => setTimeout(() => answer(id, text('done')), 300),
   noise: (id) => {
     write('working on it…');
     write('{"level":30,"msg":"a log line"}');
