@@ -27,12 +27,13 @@ interface Snapshot {
 /**
  * Looks local tokens up in a file that is read again whenever it changed, so that a removed token ends at once. It is
  * asked of synchronously: that takes microseconds, and leaves no moment in which an old state could be believed.
+ * @param nowMs epoch milliseconds, for the age of the file.
  */
-export function createTokenLookUp(file: string, log: Log): TokenLookUp {
+export function createTokenLookUp(file: string, log: Log, nowMs: () => number = Date.now): TokenLookUp {
   let known: Snapshot = { mark: null, file: { ok: false, detail: '' } };
   return (token) => {
     const before = known.file;
-    known = refreshed(file, known);
+    known = refreshed(file, known, nowMs());
     if (known.file !== before) report(log, { file, was: before, is: known.file });
     return known.file.ok ? find(known.file.tokens, token) : { kind: 'unusable' };
   };
@@ -50,18 +51,18 @@ function find(tokens: Records, token: string): FoundToken {
   return { kind: 'found', requester: { subject, agent, chain } };
 }
 
-function refreshed(file: string, known: Snapshot): Snapshot {
-  const mark = markOf(file);
+function refreshed(file: string, known: Snapshot, nowMs: number): Snapshot {
+  const mark = markOf(file, nowMs);
   if (mark !== null && mark === known.mark) return known;
   const read = readTokenFile(file);
   return { mark, file: isSame(read, known.file) ? known.file : read };
 }
 
 /** The state of a file as the file system knows it; null where it tells nothing, or too little yet. */
-function markOf(file: string): string | null {
+function markOf(file: string, nowMs: number): string | null {
   try {
     const { ino, size, mtimeNs, ctimeNs, mode } = statSync(file, { bigint: true });
-    const isUnsettled = Date.now() - Number(ctimeNs / 1_000_000n) < UNSETTLED_MS;
+    const isUnsettled = nowMs - Number(ctimeNs / 1_000_000n) < UNSETTLED_MS;
     return isUnsettled ? null : [ino, size, mtimeNs, ctimeNs, mode].join('.');
   } catch {
     return null;
