@@ -11,7 +11,7 @@ export interface EdgeRefusal {
 }
 
 /** The JSON-RPC code of what HTTP refuses. */
-export const REFUSED = -32000;
+const REFUSED = -32000;
 
 const LONGEST_DRAIN_MS = 1_000;
 const SMALL_BODY_BYTES = 65_536;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { cut } from '../../core/display';
+import { cut, showText } from '../../core/display';
 import type { EdgeRefusal } from './edge-refusal';
 import { refusalOf } from './edge-refusal';
 import { isLoopback, readHostName } from './host-names';
@@ -9,7 +9,7 @@ import type { EdgeSettings } from './settings';
 
 type Addresses = Pick<EdgeSettings, 'host' | 'publicUrl' | 'hosts' | 'origins'>;
 
-/** `found` is what was refused, for the log: shortened, and quoted there. */
+/** `found` is what was refused, for the log: shortened, and with nothing hidden in it. */
 export type HostCheck =
   | { readonly ok: true; readonly origin: string | null }
   | { readonly ok: false; readonly refusal: EdgeRefusal; readonly reason: 'host' | 'origin'; readonly found: string };
@@ -29,7 +29,7 @@ export function checkHost(settings: Addresses, req: IncomingMessage): HostCheck 
   if (hosts.length !== 1 || !isPath || !isOwnHost(settings, req, readHostName(host))) {
     const message =
       'The Host header names none of the names of this gateway; HOLDPOINT_GATEWAY_HOSTS lists further ones';
-    const found = cut(isPath ? hosts.join(', ') : 'no path', LONGEST_FOUND);
+    const found = shown(isPath ? hosts : ['no path']);
     return { ok: false, refusal: refusalOf(403, message), reason: 'host', found };
   }
   const origins = req.headersDistinct['origin'] ?? [];
@@ -41,8 +41,12 @@ export function checkHost(settings: Addresses, req: IncomingMessage): HostCheck 
     ok: false,
     refusal: refusalOf(403, message),
     reason: 'origin',
-    found: cut(origins.join(', '), LONGEST_FOUND),
+    found: shown(origins),
   };
+}
+
+function shown(values: readonly string[]): string {
+  return showText(cut(values.join(', '), LONGEST_FOUND));
 }
 
 function isOwnHost(settings: Addresses, req: IncomingMessage, host: HostName | null): boolean {

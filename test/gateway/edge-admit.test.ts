@@ -1,7 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { extractWWWAuthenticateParams } from '@modelcontextprotocol/sdk/client/auth.js';
+import {
+  discoverOAuthProtectedResourceMetadata,
+  extractWWWAuthenticateParams,
+  selectResourceURL,
+  type OAuthClientProvider,
+} from '@modelcontextprotocol/sdk/client/auth.js';
 import { newToken } from '../../gateway/edge/new-token';
 import type { EdgeSettings } from '../../gateway/edge/settings';
 import { bearer, send, sendRaw, serveEdge, startIssuer, type EdgeServer } from './edge-stage';
@@ -199,6 +204,19 @@ describe('the metadata of protected resources', () => {
       bearer_methods_supported: ['header'],
       resource_name: name,
     });
+  });
+
+  it.each(['/mcp/orders-db', '/mcp'])('lead an MCP client at %s to a token that counts there', async (path) => {
+    const started = await issuer();
+    const server = await edge({ oauth: started.oauth });
+    const address = `${server.url}${path}`;
+    const metadata = await discoverOAuthProtectedResourceMetadata(address);
+    expect(metadata.authorization_servers).toEqual([started.oauth.issuer]);
+    const resource = await selectResourceURL(address, {} as OAuthClientProvider, metadata);
+    expect(resource?.href).toBe(address);
+    const aud = resource?.href ?? '';
+    expect((await send(server, { ...bearer(await started.token({ aud })), path })).status).toBe(200);
+    expect((await send(server, { ...bearer(await started.token({ aud })), path: '/mcp/other' })).status).toBe(401);
   });
 
   it.each(['x', '/mcp/', '/mcp/a/b', '/other', '/mcp/"'])('stand at no other: %s', async (path) => {

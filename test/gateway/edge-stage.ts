@@ -14,7 +14,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-export async function serve(listener: RequestListener, port = 0): Promise<HttpServer> {
+async function serve(listener: RequestListener, port = 0): Promise<HttpServer> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const bound = (server.address() as AddressInfo).port;
@@ -29,7 +29,7 @@ export async function serve(listener: RequestListener, port = 0): Promise<HttpSe
   };
 }
 
-export const edgeSettings = (more: Partial<EdgeSettings>): EdgeSettings => ({
+const edgeSettings = (more: Partial<EdgeSettings>): EdgeSettings => ({
   host: '127.0.0.1',
   port: 0,
   publicUrl: null,
