@@ -76,7 +76,7 @@ function isAnswered(parts: Parts, { req, res }: Exchange): boolean {
   if (checked.origin !== null) {
     allowOrigin(res, checked.origin);
     if (req.method === 'OPTIONS') {
-      answerPreflight(res);
+      answerPreflight(req, res);
       return true;
     }
   }

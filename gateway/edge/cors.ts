@@ -1,15 +1,16 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const REQUEST_HEADERS = [
   'authorization',
   'content-type',
   'accept',
   'last-event-id',
-  'mcp-session-id',
-  'mcp-protocol-version',
-  'mcp-method',
-  'mcp-name',
+  'traceparent',
+  'tracestate',
+  'baggage',
 ];
+/** Headers of MCP: some of them are named after a tool's arguments (2026-07-28, `Mcp-Param-…`). */
+const MCP_HEADER = /^mcp-[a-z0-9_-]{1,128}$/;
 
 /**
  * Lets the pages of an allowed origin read the answer (the Fetch standard, CORS). Never with credentials: the gateway
@@ -22,10 +23,11 @@ export function allowOrigin(res: ServerResponse, origin: string): void {
 }
 
 /** Answers the question that a browser asks before a request of an allowed origin. */
-export function answerPreflight(res: ServerResponse): void {
+export function answerPreflight(req: IncomingMessage, res: ServerResponse): void {
+  const asked = req.headers['access-control-request-headers']?.toLowerCase().split(/\s*,\s*/) ?? [];
   res.writeHead(204, {
     'access-control-allow-methods': 'POST, GET, DELETE',
-    'access-control-allow-headers': REQUEST_HEADERS.join(', '),
+    'access-control-allow-headers': [...REQUEST_HEADERS, ...asked.filter((name) => MCP_HEADER.test(name))].join(', '),
     'access-control-max-age': '600',
   });
   res.end();
