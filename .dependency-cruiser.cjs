@@ -14,7 +14,7 @@ const table = {
   ledger: { values: ['core'] },
   worker: { values: ['core', 'activities', 'ledger', 'workflows/messages.ts', 'client/payload-codec.ts'] },
   client: { values: ['core', 'workflows'] },
-  gateway: { values: ['core', 'client', 'worker', 'ledger'] },
+  gateway: { values: ['core', 'client', 'worker', 'activities', 'ledger'] },
   console: { values: ['core', 'client', 'ledger'] },
 };
 const everywhere = [...Object.keys(table), 'cli', 'examples', 'bench', 'test'];

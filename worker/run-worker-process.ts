@@ -1,7 +1,7 @@
-import { hkdfSync } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
-import { loadPermitKey, jwksOf, type PermitKey } from '../activities/permit-key';
+import { loadPermitKey, jwksOf } from '../activities/permit-key';
 import { refusal, type Refusal } from '../core/errors';
+import { secretsKeyFrom } from './derived-key';
 import { createCheckpointer } from '../ledger/checkpointer';
 import { LedgerError, reasonOf } from '../ledger/ledger-error';
 import type { Log } from '../ledger/log';
@@ -112,12 +112,6 @@ async function open(
   running.worker = worker;
   opened.push(() => worker.stop());
   return { ok: true, process: { healthUrl: health.url, policyVersion: policy.version, ended: worker.ended } };
-}
-
-/** Own bytes for another purpose: a token for a secret must not help with a permit. */
-function secretsKeyFrom({ privateKey }: PermitKey): Uint8Array {
-  const seed = Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url');
-  return new Uint8Array(hkdfSync('sha256', seed, '', 'holdpoint/secrets/1', 32));
 }
 
 function once(close: () => Promise<void>): () => Promise<void> {

@@ -1,0 +1,84 @@
+import { keepAliveAgent } from '../activities/http-connection';
+import type { Dependencies } from '../activities/dependencies';
+import { resolveRecord } from '../activities/secret-references';
+import { refusal, type Refusal } from '../core/errors';
+import type { ServerEntry } from '../core/policy';
+import { isOpenTo } from '../core/policy-access';
+import { serverOf } from '../core/policy-lookup';
+import type { Requester } from '../core/requester';
+import type { EdgeSettings } from './edge/settings';
+import { createHttpEndpoint, type Endpoint } from './http/http-endpoint';
+import type { Gate } from './ports';
+import { createStdioEndpoint } from './stdio/stdio-endpoint';
+
+export interface EndpointsOptions {
+  readonly deps: Dependencies;
+  readonly gate: Gate;
+  readonly edge: EdgeSettings;
+  readonly sessionKey: Uint8Array;
+}
+
+export type FoundEndpoint =
+  | { readonly kind: 'endpoint'; readonly endpoint: Endpoint }
+  /** No such server, or none for this requester: which of the two is nobody's to learn. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unavailable'; readonly refusal: Refusal };
+
+interface Open {
+  readonly identity: string;
+  readonly endpoint: Endpoint;
+}
+
+/** The endpoints of the active policy's servers, each opened when it is first asked for. */
+export class Endpoints {
+  private readonly options: EndpointsOptions;
+  private readonly open = new Map<string, Open>();
+
+  constructor(options: EndpointsOptions) {
+    this.options = options;
+  }
+
+  /** The endpoint of a server as the active policy has it. Throws a LedgerError where that cannot be read. */
+  async find(name: string, requester: Requester): Promise<FoundEndpoint> {
+    const active = await this.options.deps.ledger.activePolicy();
+    if (active === null) return { kind: 'unavailable', refusal: refusal('NO_POLICY') };
+    const entry = serverOf(active.policy, name);
+    const isTheirs = active.policy.access.some(
+      (access) => access.server === name && isOpenTo(active.policy, access, requester),
+    );
+    if (entry === undefined || !entry.enabled || !isTheirs) return { kind: 'none' };
+    const known = this.open.get(name);
+    if (known?.identity === entry.identity) return { kind: 'endpoint', endpoint: known.endpoint };
+    const created = this.create(entry);
+    if ('code' in created) return { kind: 'unavailable', refusal: created };
+    this.open.set(name, { identity: entry.identity, endpoint: created });
+    void known?.endpoint.close();
+    return { kind: 'endpoint', endpoint: created };
+  }
+
+  async closeAll(): Promise<void> {
+    await Promise.all([...this.open.values()].map(({ endpoint }) => endpoint.close()));
+    this.open.clear();
+  }
+
+  private create({ name, transport }: ServerEntry): Endpoint | Refusal {
+    const { gate, edge, sessionKey, deps } = this.options;
+    const { sessionIdleMs, sessionsPerRequester } = edge;
+    const { resolveSecret, log } = deps;
+    if (transport.kind === 'stdio') {
+      const limits = { idleMs: sessionIdleMs, sessionsPerRequester };
+      return createStdioEndpoint({ name, transport, resolveSecret, gate, log, limits });
+    }
+    const headers = resolveRecord(transport.headers, resolveSecret);
+    if (!headers.ok) {
+      log.error({ server: name, missing: headers.missing }, 'gateway.secretNotSet');
+      return refusal('SERVER_UNREACHABLE', {
+        server: name,
+        detail: "a secret of its is not set, and the gateway's log says which",
+      });
+    }
+    const url = new URL(transport.url);
+    const upstream = { server: name, url, headers: headers.value, agent: keepAliveAgent(url) };
+    return createHttpEndpoint({ upstream, gate, sessionKey, sessionIdleMs, sessionsPerRequester });
+  }
+}
