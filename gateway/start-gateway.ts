@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { refusal, type Refusal } from '../core/errors';
 import { LedgerError, reasonOf } from '../ledger/ledger-error';
 import { createEdge, type Edge } from './edge/admit';
+import { hostInUrl } from './edge/host-names';
 import { answerRefusal, refusalOf, type EdgeRefusal } from './edge/edge-refusal';
 import { openGatewayParts, type GatewayOptions, type GatewayParts, type OpenedParts } from './gateway-parts';
 
@@ -52,8 +53,6 @@ class Gateway implements RunningGateway {
     this.opened = first;
     this.edge = createEdge(options.edge, options.log);
     this.server = createServer((req, res) => void this.handle(req, res));
-    // Calls wait for people, and streams for news.
-    this.server.requestTimeout = 0;
     this.ended = new Promise((resolve, reject) => {
       this.end = (failure) => {
         if (failure === undefined) resolve();
@@ -68,7 +67,7 @@ class Gateway implements RunningGateway {
   get url(): string {
     const at = this.server.address();
     const port = typeof at === 'object' && at !== null ? at.port : this.options.edge.port;
-    return this.options.edge.publicUrl ?? `http://${this.options.edge.host}:${port}`;
+    return this.options.edge.publicUrl ?? `http://${hostInUrl(this.options.edge.host)}:${port}`;
   }
 
   listen(): Promise<void> {
