@@ -3,6 +3,7 @@ import { addAudit } from './commands/audit';
 import { addDecide } from './commands/decide';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addGateway } from './commands/gateway';
 import { addGrant } from './commands/grant';
 import { addInit } from './commands/init';
 import { addKey } from './commands/key';
@@ -73,6 +74,7 @@ export function createProgram(cli: Cli): Command {
     addDoctor,
     addLedger,
     addWorker,
+    addGateway,
   ])
     add(program, cli);
   return program;

@@ -1,0 +1,79 @@
+import pino, { type Logger } from 'pino';
+import { readEdgeSettings, type EdgeSettings } from '../../gateway/edge/settings';
+import { startGateway, type RunningGateway } from '../../gateway/start-gateway';
+import { installTemporalRuntime } from '../../worker/temporal-runtime';
+import { readWorkerSettings, type WorkerSettings } from '../../worker/worker-settings';
+import { TASK_QUEUE } from '../../workflows/messages';
+import type { ExitName } from '../exit-codes';
+import { CliFailure } from '../failure';
+import type { Io } from '../io';
+
+/** Runs a gateway until a signal or its own end; its log goes to stdout as JSON lines. */
+export async function runGateway({ env }: Io): Promise<ExitName> {
+  const { settings, edge } = await readSettings(env);
+  const log = pino({ level: env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
+  const runtime = installTemporalRuntime(log);
+  try {
+    return await run({ settings, edge, env, log });
+  } finally {
+    await runtime.end();
+  }
+}
+
+interface Settings {
+  readonly settings: WorkerSettings;
+  readonly edge: EdgeSettings;
+}
+
+/** Where something is wrong with either half, all of it is said at once. */
+async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
+  const [back, edge] = [await readWorkerSettings(env, TASK_QUEUE), readEdgeSettings(env)];
+  if (back.ok && edge.ok) return { settings: back.settings, edge: edge.settings };
+  const problems = [back, edge].flatMap((read) => (read.ok ? [] : read.problems));
+  throw new CliFailure(
+    'refused',
+    `The gateway cannot start:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    'Correct its environment; docs/cli.md and docs/gateway-security.md list it. "holdpoint gateway token new FILE" makes a local token.',
+  );
+}
+
+interface Running extends Settings {
+  readonly env: NodeJS.ProcessEnv;
+  readonly log: Logger;
+}
+
+async function run(running: Running): Promise<ExitName> {
+  const { settings, edge, log } = running;
+  const started = await startGateway(running);
+  if (!started.ok) {
+    const { code, detail } = started;
+    const exit = code === 'NO_POLICY' || code === 'PERMIT_KEY' ? 'refused' : 'unreachable';
+    const hint =
+      code === 'NO_POLICY'
+        ? 'Nothing is passed on without a policy. "holdpoint init" writes one to begin with; read it, then apply it: holdpoint policy apply policy.yaml'
+        : null;
+    throw new CliFailure(exit, `The gateway cannot start: ${detail} [${code}]`, hint);
+  }
+  const { gateway } = started;
+  const { namespace } = settings.temporal;
+  log.info({ url: gateway.url, host: edge.host, namespace }, 'gateway.listening');
+  return untilEnd(gateway, log);
+}
+
+/** Until a signal asks for the end, or the gateway ends by itself. A second signal does not wait for running tools. */
+async function untilEnd(gateway: RunningGateway, log: Logger): Promise<ExitName> {
+  const signalled = new Promise<'signal'>((resolve) => {
+    for (const name of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(name, () => {
+        log.info({ signal: name }, 'gateway.stopping');
+        process.once(name, () => process.exit(1));
+        resolve('signal');
+      });
+    }
+  });
+  const outcome = await Promise.race([signalled, gateway.ended.then(() => 'ended' as const)]).finally(() =>
+    gateway.stop(),
+  );
+  log.info({}, 'gateway.stopped');
+  return outcome === 'signal' ? 'ok' : 'unreachable';
+}
