@@ -11,9 +11,16 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** An endpoint behind HTTP; the header `X-Subject` stands for a person who was authenticated. */
+/**
+ * An endpoint behind HTTP; the header `X-Subject` stands for a person who was authenticated. The token `stale` is
+ * refused.
+ */
 export async function serve(endpoint: StdioEndpoint): Promise<Served> {
   const server = createServer((req, res) => {
+    if (req.headers.authorization === 'Bearer stale') {
+      res.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end();
+      return;
+    }
     const subject = String(req.headers['x-subject'] ?? 'alice');
     void endpoint.handle(req, res, { requester: { subject, agent: 'agent', chain: [] } });
   });
