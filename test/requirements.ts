@@ -44,7 +44,7 @@ BIND-08 | unit | here | "{ minutes: 15 }" grant from 10:00:00.000; consumed at 1
 BIND-09 | unit | here | same call with another "trace_id", not a material field
 BIND-10 | unit | here | grant for "delete_rows" on "orders-db"; the same tool name and arguments on "billing-db"
 BIND-11 | workflow | here | input schema or description of "apply_migration" changes between allow and effect
-BIND-12 | gateway | gateway | arguments "{"id":1,", "[1]", "{"env":"staging","env":"production"}"
+BIND-12 | gateway | here | arguments "{"id":1,", "[1]", "{"env":"staging","env":"production"}"
 BIND-13 | workflow | here | allow that also carries "arguments:{environment:"staging"}" or "tool:"read_rows""
 EXEC-01 | api | here | the same allow posted twice, 200 ms apart
 EXEC-02 | multi | here | r1 allow against r2 deny, and r1 allow against r2 allow, at the same instant, 200 rounds each
@@ -175,18 +175,18 @@ SWAP-16 | workflow | here | Temporal reset to before the allow, after the run
 SWAP-17 | gateway | here | dana allows "start_subagent"; the sub-agent, with its own token, calls "drop_table"
 SWAP-18 | gateway | here | model sets the hidden "operation_id" argument itself
 SWAP-19 | multi | here | window grant revoked while a covered call is allowed but not sent; another process still has the old copy
-CANON-1 | gateway | gateway | body text "{"amount":1,"amount":1000}"
+CANON-1 | gateway | here | body text "{"amount":1,"amount":1000}"
 CANON-2 | unit | here | "{"a":1,"\u0061":2}"; "{"x":{"k":1,"k":1}}", nested and of equal value
 CANON-3 | unit | here | "{"b":1e2,"a":0}" / "{ "a": 0, "b": 100.0 }"; and "{"a":0,"b":"100"}"
 CANON-4 | unit | here | "9007199254740993"; "1e400"; bare "NaN"
 CANON-5 | unit | here | ""\ud800"" as value, "{"\udc00":1}" as name
 CANON-6 | unit | here | ""caf\u00e9"" and ""cafe\u0301""
 CANON-7 | unit | here | "{"__proto__":{"approved":true}}", "{"constructor":{"prototype":{"x":1}}}"
-CANON-8 | gateway | gateway | 5 000 nested "["
-CANON-9 | gateway | gateway | arguments of exactly 256 KiB, then one byte more
+CANON-8 | gateway | here | 5 000 nested "["
+CANON-9 | gateway | here | arguments of exactly 256 KiB, then one byte more
 CANON-10 | unit | here | schema "amount: number", "currency" default "EUR"; arguments "{"amount":"100","extra":1}"
 CANON-11 | unit | here | field left out / "null" / its schema default
-CANON-12 | gateway | gateway | ""x\u0000y"" in an argument, SQLite and PostgreSQL
+CANON-12 | gateway | here | ""x\u0000y"" in an argument, SQLite and PostgreSQL
 SCREEN-1 | unit | here | payee ""Acme \u202Eknab"" (U+202E), U+2066; U+200B, U+FEFF, U+00AD, tag letters U+E0041..U+E007A
 SCREEN-2 | unit | here | the same characters in tool title, server name, requester name, model note, reason of a decision
 SCREEN-3 | unit | here | ""\u001b[2K\u001b[1A"", OSC 8 link in an argument, listed in a terminal
@@ -247,9 +247,9 @@ WIRE-4 | gateway | gateway | client cancels or drops while its call is pending; 
 WIRE-5 | unit | here | "é" or an emoji split across two 4 096-byte chunks
 WIRE-6 | gateway | gateway | upstream error "-32050", message "disk full", "data: {"vendor":1}"
 BYPASS-1 | gateway | gateway | client's "Authorization" header; token for another audience
-BYPASS-2 | gateway | gateway | body is a batch: "read_file", then "drop_table"
+BYPASS-2 | gateway | here | body is a batch: "read_file", then "drop_table"
 BYPASS-3 | gateway | gateway | header "Mcp-Name: read_file", body "delete_everything"
-BYPASS-4 | gateway | gateway | ""params":{"name":"read_file","name":"delete_all"}"
+BYPASS-4 | gateway | here | ""params":{"name":"read_file","name":"delete_all"}"
 BYPASS-5 | gateway | gateway | no policy applied yet; policy row unreadable while running
 BYPASS-6 | gateway | here | tool with no hints; "readOnlyHint: true" on a deleting tool of a server with "hints: untrusted"
 BYPASS-7 | gateway | here | model passes "confirm: true", "force: true" or "approved_by: "dana""

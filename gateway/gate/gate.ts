@@ -7,6 +7,7 @@ import { HoldpointError } from '../../client/errors';
 import { refusal, type Refusal } from '../../core/errors';
 import type { ToolHints } from '../../core/evaluation';
 import type { JsonObject } from '../../core/json';
+import { parseArguments } from '../../core/turn-schema';
 import { LedgerError } from '../../ledger/ledger-error';
 import type { Active } from '../../ledger/ledger';
 import { showList } from '../lists/show-list';
@@ -71,8 +72,12 @@ async function judge(context: GateContext, incoming: IncomingCall): Promise<Gate
       return gating;
     case 'refuse':
       return refusedAnswer(gating.refusal);
-    case 'hold':
-      return answerHeld(context, { incoming, call: read.call, tool, active });
+    case 'hold': {
+      const fitting = parseArguments(read.call.arguments);
+      if (fitting.ok) return answerHeld(context, { incoming, call: read.call, tool, active });
+      const names = { server: session.server, tool: read.call.tool };
+      return refusedAnswer(refusal('ARGUMENTS_INVALID', { ...names, detail: fitting.detail }));
+    }
   }
 }
 
