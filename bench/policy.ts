@@ -2,9 +2,10 @@
 export const SERVER = 'orders-db';
 export const ASKED_TOOL = 'apply_migration';
 export const FREE_TOOL = 'read_rows';
+export const WINDOW_TOOL = 'post_note';
 export const REVIEWER = 'dana';
 
-/** One tool that a rule asks about and one that none does, as in the worked example; the deadline outlives the run. */
+/** A tool that a rule asks about each time, one that it asks about once for many calls, and one that none does, as in the worked example; the deadline outlives the run. */
 export function benchPolicy(toolUrl: string): string {
   return `trust: namespace
 people:
@@ -20,6 +21,7 @@ servers:
           environment: { at: /environment, as: text }
           statement: { at: /sql, as: sql }
         reversible: with-effort
+      ${WINDOW_TOOL}: { material: { text: { at: /text, as: text } } }
 access:
   - { subjects: ['*'], agents: ['*'], server: ${SERVER}, tools: ['*'] }
 rules:
@@ -30,6 +32,13 @@ rules:
     approvers: { groups: [dba], quorum: 1 }
     bind: material
     validity: once
+    deadline: { after: 12h, then: expire }
+  - id: notes
+    server: ${SERVER}
+    scope: { tools: [${WINDOW_TOOL}] }
+    approvers: { groups: [dba], quorum: 1 }
+    bind: tool
+    validity: { uses: 10000, minutes: 600 }
     deadline: { after: 12h, then: expire }
 `;
 }

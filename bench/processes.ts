@@ -8,7 +8,7 @@ const run = promisify(execFile);
 
 const READY_TIMEOUT_MS = 60_000;
 
-export type ProcessName = 'bare-worker' | 'holdpoint-worker' | 'tool-server' | 'ledger-load';
+export type ProcessName = 'gateway' | 'bare-worker' | 'holdpoint-worker' | 'tool-server' | 'ledger-load';
 
 /** Starts one of the programs of `processes/`; it cannot outlive this process. */
 export async function startProcess(name: ProcessName, args: readonly string[]): Promise<Child> {

@@ -13,6 +13,9 @@ export interface Scale {
   readonly waitingRounds: number;
   readonly waitingDecisions: number;
   readonly kills: number;
+  readonly gatewayWarmUp: number;
+  readonly gatewayBlocks: number;
+  readonly gatewayCalls: number;
 }
 
 export const FULL: Scale = {
@@ -28,6 +31,9 @@ export const FULL: Scale = {
   waitingRounds: 20,
   waitingDecisions: 160,
   kills: 5,
+  gatewayWarmUp: 1_000,
+  gatewayBlocks: 8,
+  gatewayCalls: 200,
 };
 
 export const QUICK: Scale = {
@@ -43,4 +49,7 @@ export const QUICK: Scale = {
   waitingRounds: 8,
   waitingDecisions: 48,
   kills: 2,
+  gatewayWarmUp: 300,
+  gatewayBlocks: 3,
+  gatewayCalls: 100,
 };

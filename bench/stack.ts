@@ -33,9 +33,20 @@ export interface Stack {
   killHoldpointWorker(): Promise<void>;
   /** Starts a worker in place of the killed one; `whenReady` tells when it polls. */
   startHoldpointWorker(): Promise<Child>;
+  /** Where its parts are, for further processes. */
+  readonly places: StackPlaces;
   /** Throws unless the tool server counted as many effects as turns said that they executed, no more and no less. */
   checkEffects(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface StackPlaces {
+  /** Of Temporal. */
+  readonly address: string;
+  readonly ledgerUrl: string;
+  readonly keyFile: string;
+  readonly toolUrl: string;
+  readonly folder: string;
 }
 
 export async function startStack(): Promise<Stack> {
@@ -84,6 +95,7 @@ async function open(opened: (() => Promise<unknown>)[]): Promise<Omit<Stack, 'cl
     holdpoint: subject,
     bare: (form) => bareSubject(client, form),
     bareWorker,
+    places: { address, ledgerUrl, keyFile, toolUrl, folder },
     holdpointWorker: () => holdpointWorker,
     killHoldpointWorker: async () => {
       killed.add(holdpointWorker);

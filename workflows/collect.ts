@@ -1,24 +1,33 @@
 import { sleep, TimeoutFailure, type ActivityFailure } from '@temporalio/workflow';
 import { ONCE_GRANT_MS } from '../core/grant';
+import type { Collector } from '../core/turn';
 import { readCollector } from './turn-shape';
 import type { Turn, TurnCall } from './turn-state';
 
 /** How long a collector's process may take to take up what is sent to it; longer, and nobody is there. */
 const TAKEN_UP_WITHIN = '5s';
 
+/** Where an activity runs, and who collects there. */
+export interface Place {
+  readonly collector: Collector | undefined;
+  readonly options: { readonly taskQueue?: string; readonly scheduleToStartTimeout?: '5s' };
+}
+
 /** Notes that somebody is there to take the results of a turn that is collected, and lets what waits for that go on. */
 export function collectFor(turn: Turn, message: unknown): void {
   const taskQueue = readCollector(message);
   if (!turn.collected || taskQueue === null) return;
-  forget(turn, taskQueue);
-  turn.collectors.push(taskQueue);
+  // A new one, also for the same queue: what was sent before may yet find that whoever was there then has left.
+  const others = turn.collectors.filter((known) => known.taskQueue !== taskQueue);
+  turn.collectors.splice(0, Infinity, ...others, { taskQueue });
   for (const call of turn.calls) turn.changed(call);
 }
 
 /** Where an activity of a turn is to run: with the latest collector; for any other turn, where the turn runs. */
-export function placeOf(turn: Turn): { taskQueue?: string; scheduleToStartTimeout?: '5s' } {
-  const taskQueue = turn.collectors.at(-1);
-  return taskQueue === undefined ? {} : { taskQueue, scheduleToStartTimeout: TAKEN_UP_WITHIN };
+export function placeOf({ collectors }: Turn): Place {
+  const collector = collectors.at(-1);
+  if (collector === undefined) return { collector, options: {} };
+  return { collector, options: { taskQueue: collector.taskQueue, scheduleToStartTimeout: TAKEN_UP_WITHIN } };
 }
 
 /** Takes a call back that was allowed and that nobody has come to collect for as long as its grant holds. */
@@ -34,9 +43,9 @@ export function createPatience(turn: Turn): (call: TurnCall) => void {
   };
 }
 
-/** Nobody is there any more. */
-export function forget(turn: Turn, taskQueue: string | undefined): void {
-  const at = taskQueue === undefined ? -1 : turn.collectors.indexOf(taskQueue);
+/** Whoever said to be there is not any more; who has said so since is. */
+export function forget(turn: Turn, { collector }: Place): void {
+  const at = collector === undefined ? -1 : turn.collectors.indexOf(collector);
   if (at >= 0) turn.collectors.splice(at, 1);
 }
 

@@ -14,10 +14,10 @@ export async function openCalls(turn: Turn): Promise<OpenedTurn> {
   for (;;) {
     const place = placeOf(turn);
     try {
-      return await openRequests.executeWithOptions({ summary, ...place }, [input]);
+      return await openRequests.executeWithOptions({ summary, ...place.options }, [input]);
     } catch (error) {
       if (!(error instanceof ActivityFailure && wasNotTakenUp(error))) throw error;
-      forget(turn, place.taskQueue);
+      forget(turn, place);
     }
   }
 }

@@ -77,9 +77,9 @@ async function run(turn: Turn, call: TurnCall): Promise<void> {
   const summary = cut(showText(`${call.proposed.server}: ${call.proposed.tool}`), 200);
   const place = placeOf(turn);
   try {
-    const { state, unrecorded, nobodyThere } = await runTool.executeWithOptions({ summary, ...place }, [input]);
+    const { state, unrecorded, nobodyThere } = await runTool.executeWithOptions({ summary, ...place.options }, [input]);
     if (nobodyThere === true) {
-      forget(turn, place.taskQueue);
+      forget(turn, place);
       return;
     }
     if (unrecorded !== null) await recordOutcome({ operationId: call.operationId, ending: unrecorded });
@@ -87,7 +87,7 @@ async function run(turn: Turn, call: TurnCall): Promise<void> {
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
     if (wasNotTakenUp(error)) {
-      forget(turn, place.taskQueue);
+      forget(turn, place);
       return;
     }
     log.warn('an attempt ended without an answer; its outcome is looked up', { operationId: call.operationId });

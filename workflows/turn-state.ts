@@ -4,7 +4,7 @@ import type { Refusal } from '../core/errors';
 import type { ApprovalRequest } from '../core/request';
 import type { Requester } from '../core/requester';
 import { withResultUpTo } from '../core/outcome';
-import { resultShare, type ProposedCall } from '../core/turn';
+import { resultShare, type Collector, type ProposedCall } from '../core/turn';
 import { packEvents, packSnapshot, type PackedSnapshot, type TurnResult } from '../core/turn-packing';
 import type { CallResult, CallView, TurnEvent, TurnEventBody } from '../core/turn-view';
 import { shapeOf } from './turn-shape';
@@ -29,8 +29,8 @@ export interface Turn {
   readonly contentDigest: string;
   /** True: what is allowed waits until somebody collects it. */
   readonly collected: boolean;
-  /** Task queues on which somebody said to be there, the latest last. */
-  readonly collectors: string[];
+  /** Those who said to be there, the latest last. */
+  readonly collectors: Collector[];
   readonly calls: readonly TurnCall[];
   readonly events: TurnEvent[];
   opened: boolean;

@@ -15,6 +15,12 @@ const TOOLS = [
     annotations: { readOnlyHint: true },
   },
   {
+    name: 'post_note',
+    description: 'Posts a note.',
+    inputSchema: { type: 'object' as const, properties: { text: { type: 'string' } }, required: ['text'] },
+    annotations: { readOnlyHint: false, destructiveHint: true },
+  },
+  {
     name: 'apply_migration',
     description: 'Runs SQL against the schema of an environment.',
     inputSchema: {

@@ -19,6 +19,9 @@ interface GatewayLike {
   readonly taskQueue: string;
   there: boolean;
   asked: number;
+  /** Nobody is there for the first so many times. */
+  absentTimes: number;
+  beforeFirstAnswer: Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -37,17 +40,25 @@ describe('a turn that is collected', () => {
     const connection = await NativeConnection.connect({ address: process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '' });
     const taskQueue = `gateway-${randomUUID()}`;
     const { runTool, openRequests } = createActivities(harness.deps);
-    const like: GatewayLike = { taskQueue, there: true, asked: 0, stop: () => Promise.resolve() };
+    const like: GatewayLike = {
+      taskQueue,
+      there: true,
+      asked: 0,
+      absentTimes: 0,
+      beforeFirstAnswer: Promise.resolve(),
+      stop: () => Promise.resolve(),
+    };
     const worker = await Worker.create({
       connection,
       taskQueue,
       shutdownGraceTime: '100ms',
       activities: {
         openRequests,
-        runTool: (input: Parameters<typeof runTool>[0]) => {
+        runTool: async (input: Parameters<typeof runTool>[0]) => {
           like.asked += 1;
+          if (like.asked === 1) await like.beforeFirstAnswer;
           const nobody = { state: { status: 'allowed', revision: 0 }, unrecorded: null, nobodyThere: true } as const;
-          return like.there ? runTool(input) : nobody;
+          return like.there && like.asked > like.absentTimes ? runTool(input) : nobody;
         },
       },
     });
@@ -106,6 +117,24 @@ describe('a turn that is collected', () => {
     await started.turn.results();
     expect([ran('LEFT'), left.asked, next.asked]).toEqual([1, 1, 1]);
   });
+
+  test('counts whoever came while it was being found that somebody else had left', async () => {
+    const back = await gateway();
+    back.absentTimes = 1;
+    let answer: () => void = () => undefined;
+    back.beforeFirstAnswer = new Promise((resolve) => (answer = resolve));
+    const started = await start(back.taskQueue, { ...CALL, arguments: { ...CALL.arguments, sql: 'CROSSED' } });
+    const [request] = await harness.requests(started.turn);
+    if (request === undefined) throw new Error('no request');
+    await harness.decide(request, 'allow');
+    await eventually(() => {
+      if (back.asked === 0) throw new Error('not asked yet');
+    });
+    await started.handle.executeUpdate(collectUpdate, { args: [{ taskQueue: back.taskQueue }] });
+    answer();
+    await started.turn.results();
+    expect([ran('CROSSED'), back.asked]).toEqual([1, 2]);
+  }, 10_000);
 
   test('sends nothing to a process that is gone, and waits for the next one [DUR-05]', async () => {
     const started = await start('nobody-polls-here', { ...CALL, arguments: { ...CALL.arguments, sql: 'GONE' } });
