@@ -44,7 +44,17 @@ export async function examine(io: Io, place: Place): Promise<readonly Check[]> {
   const temporal = checkedAll('temporal', () =>
     withTemporal(io, place, (holdpoint) => temporalChecks(io, place, holdpoint)),
   );
-  return [...(await Promise.all(environment)), ...(await ledger), ...(await temporal)];
+  const gateway = place.kind === 'dev' && place.dev?.gateway !== undefined ? [gatewayCheck(place.dev.gateway.url)] : [];
+  return [...(await Promise.all(environment)), ...(await ledger), ...(await temporal), ...(await Promise.all(gateway))];
+}
+
+async function gatewayCheck(url: string): Promise<Check> {
+  return checked('gateway', async () => {
+    const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000) }).catch(() => null);
+    if (answer === null) return failed('gateway', `nothing answers at ${url}: see gateway.log`);
+    await answer.body?.cancel();
+    return answer.ok ? ok('gateway', url) : failed('gateway', `${url} is not ready: see gateway.log`);
+  });
 }
 
 function ok(name: string, detail: string): Check {

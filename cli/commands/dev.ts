@@ -1,23 +1,22 @@
+import { once } from 'node:events';
 import { resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Child } from '../../worker/child-process';
 import type { Active } from '../../ledger/ledger';
 import { describeCommand, type Cli } from '../command';
 import { commandName } from '../command-name';
 import { isRunning, readDevFile, removeDevFile } from '../dev/dev-file';
-import { devText, whoText } from '../dev/dev-text';
+import { devText, upText, type Shown } from '../dev/dev-text';
+import { isOverBefore, keepUp, pause, type Over } from '../dev/keep-up';
 import { startStack, type Stack } from '../dev/stack';
 import { lockStateFolder } from '../dev/state-lock';
 import { makeStateFolder } from '../dev/state-folder';
-import { endedText } from '../dev/worker-words';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
 import { paintFor } from '../paint';
 import { findPlace, STATE_DIR, withLedger } from '../place';
 import { stopSignal } from '../stop-signal';
-import { safe, safeBlock } from '../text';
+import { safe } from '../text';
 
 interface Options {
   readonly state?: string;
@@ -25,13 +24,11 @@ interface Options {
 }
 
 const POLICY_POLL_MS = 500;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 30_000;
 
 export function addDev(program: Command, { io, end }: Cli): void {
   describeCommand(program.command('dev'), {
     summary:
-      'Run everything here: Temporal with its UI, a worker and, unless a policy of your own is active, an example tool server.',
+      'Run everything here: Temporal with its UI, a worker, the MCP gateway and, unless a policy of your own is active, an example tool server.',
     examples: ['holdpoint dev', 'holdpoint dev --no-example --state ~/holdpoint'],
     exits: ['unreachable'],
   })
@@ -91,27 +88,27 @@ interface Running {
   readonly stopping: Promise<'stop'>;
 }
 
-/** Keeps the stack whole until it cannot: a worker that ends is started again, without Temporal there is nothing to do. */
-async function supervise(io: Io, { stack, stateDir, stopping }: Running): Promise<ExitName> {
+/**
+ * Keeps the stack whole until it cannot: a worker or a gateway that ends is started again, without Temporal there is
+ * nothing to do.
+ */
+async function supervise(io: Io, running: Running): Promise<ExitName> {
+  const { stack, stateDir, stopping } = running;
   const { temporal, example } = stack;
+  const leaving = new AbortController();
   const over = Promise.race([
     stopping,
+    once(leaving.signal, 'abort').then(() => 'stop'),
     temporal.exited.then(() => 'The Temporal server has ended: see temporal.log'),
     ...(example === null ? [] : [example.exited.then(() => 'The example server has ended: see example.log')]),
   ]);
-  const shown = async () => ({
-    ...{ dev: stack.dev, reviewer: stack.reviewer, active: await activeAt(io, stateDir) },
-    ...{ stateDir, cwd: io.cwd, paint: paintFor(io.stdout), command: commandName(io.env) },
-  });
-  if (stack.policy === 'none') io.stdout.write(`${devText(await shown())}\n`);
-  const mayWork = stack.policy !== 'none' || (await waitForPolicy(io, { stateDir, over }));
-  const onReady = async (): Promise<void> => {
-    const now = await shown();
-    const { active } = now;
-    const who = active === null ? '' : `\n${whoText({ ...now, active })}`;
-    io.stdout.write(`${stack.policy === 'none' ? `The worker is up.${who}` : devText(now)}\n`);
-  };
-  if (mayWork) await keepWorker(io, stack, { over, onReady });
+  try {
+    if (stack.policy === 'none') io.stdout.write(`${devText(await shownNow(io, running))}\n`);
+    if (stack.policy !== 'none' || (await waitForPolicy(io, { stateDir, over }))) await work(io, running, over);
+  } finally {
+    // Nothing is started again from here on.
+    leaving.abort();
+  }
   const why = await over;
   if (why === 'stop') return 'ok';
   throw new CliFailure(
@@ -121,19 +118,35 @@ async function supervise(io: Io, { stack, stateDir, stopping }: Running): Promis
   );
 }
 
-/** Settles when the stack ends: by the user's wish (`stop`), or for the reason that it gives. */
-type Over = Promise<string>;
+/** Runs worker and gateway until all is over, and says where everything is once both are up. */
+async function work(io: Io, running: Running, over: Over): Promise<void> {
+  const { stack } = running;
+  io.stderr.write('… starting worker and gateway\n');
+  const up = (['worker', 'gateway'] as const).map(
+    (name) =>
+      new Promise<void>((resolve) => {
+        const start = name === 'worker' ? () => stack.startWorker() : () => stack.startGateway();
+        void keepUp(io, { name, start, over, onUp: resolve });
+      }),
+  );
+  if (await isOverBefore(over, Promise.all(up))) return;
+  const now = await shownNow(io, running);
+  io.stdout.write(`${stack.policy === 'none' ? upText(now) : devText(now)}\n`);
+  await over;
+}
 
-/** True: it is over before `work` was done. */
-async function isOverBefore(over: Over, work: Promise<unknown>): Promise<boolean> {
-  return Promise.race([over.then(() => true), work.then(() => false)]);
+async function shownNow(io: Io, { stack, stateDir }: Running): Promise<Shown> {
+  return {
+    ...{ dev: stack.dev, reviewer: stack.reviewer, active: await activeAt(io, stateDir) },
+    ...{ stateDir, cwd: io.cwd, paint: paintFor(io.stdout), command: commandName(io.env) },
+  };
 }
 
 /** False: it was over before there was one. */
 async function waitForPolicy(io: Io, { stateDir, over }: { stateDir: string; over: Over }): Promise<boolean> {
   const command = commandName(io.env);
   io.stderr.write(
-    `\nNo policy is active, so no worker runs. In another terminal: ${command} init, then ${command} policy apply policy.yaml\n`,
+    `\nNo policy is active, so no worker and no gateway runs. In another terminal: ${command} init, then ${command} policy apply policy.yaml\n`,
   );
   while ((await activeAt(io, stateDir)) === null) {
     if (await isOverBefore(over, pause(POLICY_POLL_MS))) return false;
@@ -144,42 +157,4 @@ async function waitForPolicy(io: Io, { stateDir, over }: { stateDir: string; ove
 async function activeAt({ cwd }: Io, stateDir: string): Promise<Active | null> {
   const place = await findPlace({ env: {}, cwd }, { state: stateDir });
   return withLedger(place, (ledger) => ledger.activePolicy());
-}
-
-interface Keeping {
-  readonly over: Over;
-  /** Called once, when the first worker is up. */
-  readonly onReady: () => Promise<void>;
-}
-
-async function keepWorker(io: Io, stack: Stack, { over, onReady }: Keeping): Promise<void> {
-  let announced = false;
-  let lastSaid = '';
-  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
-    if (!announced && lastSaid === '') io.stderr.write('… starting the worker\n');
-    const starting = stack.startWorker().catch((error: unknown) => error);
-    if (await isOverBefore(over, starting)) return;
-    const worker = await starting;
-    if (isChild(worker)) {
-      pauseMs = FIRST_PAUSE_MS;
-      if (!announced) await onReady();
-      announced = true;
-      if (await isOverBefore(over, worker.exited)) return;
-      io.stderr.write(`${safeBlock(endedText(await worker.exited, worker.recentOutput()))}\n`);
-    } else {
-      const message = worker instanceof Error ? worker.message : String(worker);
-      if (message !== lastSaid) io.stderr.write(`${safeBlock(message)}\n… it is tried again until it starts\n`);
-      lastSaid = message;
-    }
-    if (await isOverBefore(over, pause(pauseMs))) return;
-  }
-}
-
-/** Keeps no process alive that has nothing else to do. */
-function pause(ms: number): Promise<void> {
-  return delay(ms, undefined, { ref: false });
-}
-
-function isChild(value: unknown): value is Child {
-  return typeof value === 'object' && value !== null && 'exited' in value;
 }

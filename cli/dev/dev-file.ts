@@ -16,6 +16,8 @@ const devFile = z.strictObject({
   agent: z.strictObject({ subject: z.string(), agent: z.string() }),
   reviewer: z.strictObject({ name: z.string(), keyFile: z.string() }),
   example: z.strictObject({ url: z.string(), database: z.string() }).nullable(),
+  /** Where clients of MCP go, by whose tokens, and the file with the agent's own. */
+  gateway: z.strictObject({ url: z.string(), tokensFile: z.string(), tokenFile: z.string() }).exactOptional(),
 });
 
 /** What `holdpoint dev` runs and where; the other commands of the same folder read it. It exists while dev runs. */

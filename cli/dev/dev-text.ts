@@ -13,7 +13,7 @@ function waitingTurnsUrl({ temporal }: Pick<DevFile, 'temporal'>): string {
   return `${temporal.uiUrl}/namespaces/${temporal.namespace}/workflows?query=${encodeURIComponent(query)}`;
 }
 
-interface Shown {
+export interface Shown {
   readonly dev: DevFile;
   readonly reviewer: DevReviewer;
   /** Null where no policy is active: then nobody may do anything. */
@@ -46,7 +46,27 @@ export function devText(shown: Shown): string {
     ...(active === null ? [] : [whoText({ ...shown, active }), '']),
     ...nextText(shown, near),
     `An agent runtime connects with TEMPORAL_ADDRESS=${temporal.address}`,
+    ...clientText(shown),
   ].join('\n');
+}
+
+/** What is new once a first policy is active. */
+export function upText(shown: Shown): string {
+  const { active } = shown;
+  const who = active === null ? [] : [whoText({ ...shown, active }), ''];
+  return ['Worker and gateway are up.', ...who, ...clientText(shown)].join('\n');
+}
+
+/** Where a client of MCP goes, and with whose token. */
+function clientText({ dev: { gateway, agent }, active, cwd }: Shown): readonly string[] {
+  if (gateway === undefined) return [];
+  const names = active === null ? ['SERVER'] : Object.keys(active.policy.servers);
+  const tokenFile = safe(shorter(relative(cwd, gateway.tokenFile), gateway.tokenFile));
+  return [
+    'Any MCP client (docs/clients.md) connects to',
+    ...names.map((name) => `  ${gateway.url}/mcp/${safe(name)}`),
+    `with the header "Authorization: Bearer TOKEN". The token of ${safe(agent.subject)} through ${safe(agent.agent)}: cat ${tokenFile}`,
+  ];
 }
 
 /** Who may do what by the active policy, and what an unsigned decision is worth. */

@@ -4,14 +4,24 @@ import { z } from 'zod';
 import { parseStrictJson } from '../../core/json';
 import { freePort } from '../../worker/free-port';
 
-const ports = z.strictObject({ temporal: z.int(), ui: z.int(), health: z.int(), example: z.int() });
+const ports = z.strictObject({
+  temporal: z.int(),
+  ui: z.int(),
+  health: z.int(),
+  example: z.int(),
+  // A folder that was made before there was a gateway has none.
+  gateway: z.int().default(8484),
+});
 
-/** The ports of a state folder. They are kept over restarts: the example's address is part of what was approved. */
+/**
+ * The ports of a state folder. They are kept over restarts: the example's address is part of what was approved, and the
+ * gateway's stands in the settings of clients.
+ */
 export type Ports = Readonly<z.infer<typeof ports>>;
 
-const USUAL: Ports = { temporal: 7233, ui: 8233, health: 9464, example: 4100 };
+const USUAL: Ports = { temporal: 7233, ui: 8233, health: 9464, example: 4100, gateway: 8484 };
 
-const ANY: Ports = { temporal: 0, ui: 0, health: 0, example: 0 };
+const ANY: Ports = { temporal: 0, ui: 0, health: 0, example: 0, gateway: 0 };
 
 /** The ports of the last start, or the usual ones (`any`: whatever is free); another one for each that is taken. */
 export async function choosePorts(stateDir: string, first: 'usual' | 'any'): Promise<Ports> {
@@ -21,6 +31,7 @@ export async function choosePorts(stateDir: string, first: 'usual' | 'any'): Pro
     ui: await freePort(wanted.ui),
     health: await freePort(wanted.health),
     example: await freePort(wanted.example),
+    gateway: await freePort(wanted.gateway),
   };
 }
 

@@ -10,6 +10,7 @@ import { startTemporalServer, type TemporalServer } from '../../worker/temporal-
 import { TASK_QUEUE } from '../../workflows/messages';
 import { CliFailure } from '../failure';
 import { LEDGER_FILE } from '../place';
+import { ensureAgentToken } from './agent-token';
 import { binaryDir } from './binary-dir';
 import { removeDevFile, writeDevFile, type DevFile } from './dev-file';
 import {
@@ -25,7 +26,7 @@ import {
 import { logFile } from './log-file';
 import { choosePorts, keepPorts, type Ports } from './ports';
 import { ensurePermitKey, ensureReviewer, localUserName, writeKeySet, type LocalReviewer } from './state-folder';
-import { startWorkerChild } from './worker-child';
+import { GATEWAY, startPart, WORKER, type Part } from './start-part';
 
 export interface StackOptions {
   /** Made already, and held by this process. */
@@ -34,13 +35,15 @@ export interface StackOptions {
   readonly example: boolean | null;
   /** Where nothing was started before; `any` for stacks that come and go side by side. */
   readonly ports: 'usual' | 'any';
+  /** Who asks and who decides; those of the example, or the user of this machine, by default. */
+  readonly people?: { readonly agent: DevFile['agent']; readonly reviewer: string };
   /** Told before each step that may take more than a second, and where something runs elsewhere than it was to. */
   readonly onProgress: (step: string) => void;
 }
 
 /** What `holdpoint dev` keeps running. Every process in it ends with this one, however that ends. */
 export interface Stack {
-  /** As of now: the worker's address may change. */
+  /** As of now: the addresses of worker and gateway may change. */
   readonly dev: DevFile;
   readonly temporal: TemporalServer;
   readonly example: Child | null;
@@ -48,15 +51,17 @@ export interface Stack {
   readonly reviewer: LocalReviewer;
   /** Starts a worker; there may be one at a time. */
   startWorker(): Promise<Child>;
-  /** Stops in order: worker, example, Temporal. Safe to call twice. */
+  /** Starts a gateway; there may be one at a time. */
+  startGateway(): Promise<Child>;
+  /** Stops what was started in the reverse order, Temporal last. Safe to call twice. */
   stop(): Promise<void>;
 }
 
 const NAMESPACE = 'default';
-const WORKER_GRACE_MS = 10_000;
-const WORKER_ATTEMPTS = 3;
+const PART_GRACE_MS = 10_000;
+const PART_ATTEMPTS = 3;
 
-/** Starts everything but the worker, which needs an active policy. What was started is stopped where a step fails. */
+/** Starts everything but worker and gateway, which need an active policy. What was started is stopped where a step fails. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const stops: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
@@ -84,7 +89,8 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
   const permitKeyFile = await ensurePermitKey(stateDir);
   const urls = urlsOf(ports);
   const withExample = options.example ?? (await wantsExample(ledgerUrl, urls.example));
-  const reviewer = await ensureReviewer(stateDir, withExample ? EXAMPLE_REVIEWER : localUserName());
+  const people = options.people ?? (withExample ? EXAMPLE_PEOPLE : { agent: DEVELOPER, reviewer: localUserName() });
+  const reviewer = await ensureReviewer(stateDir, people.reviewer);
   if (withExample) onProgress('starting the example server');
   const example = withExample
     ? await startExample(stateDir, { port: ports.example, keySetFile: await writeKeySet(stateDir) })
@@ -101,14 +107,15 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
     ledgerUrl,
     healthUrl: urls.health,
     permitKeyFile,
-    agent: withExample ? EXAMPLE_AGENT : DEVELOPER,
+    agent: people.agent,
     reviewer: { name: reviewer.name, keyFile: reviewer.keyFile },
     example: withExample ? { url: urls.example, database: exampleDatabase(stateDir) } : null,
+    gateway: { url: urls.gateway, ...(await ensureAgentToken(stateDir, people.agent)) },
   };
   await writeDevFile(stateDir, dev);
   stops.unshift(() => removeDevFile(stateDir));
   const running = { dev, ports };
-  const onStarted = (worker: Child) => stops.push(() => worker.stop(WORKER_GRACE_MS));
+  const onStarted = (part: Child) => stops.push(() => part.stop(PART_GRACE_MS));
   return {
     get dev() {
       return running.dev;
@@ -118,7 +125,8 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
     policy,
     reviewer,
     stop,
-    startWorker: () => startWorker(options, running, onStarted),
+    startWorker: () => startOnPort(options, { part: WORKER, running, onStarted }),
+    startGateway: () => startOnPort(options, { part: GATEWAY, running, onStarted }),
   };
 }
 
@@ -127,30 +135,53 @@ interface Running {
   ports: Ports;
 }
 
-/** Starts a worker, on another port where something else took the one that was free when it was chosen. */
-async function startWorker(
+interface StartingPart {
+  readonly part: Part;
+  readonly running: Running;
+  readonly onStarted: (part: Child) => void;
+}
+
+/** Starts a part, on another port where something else took the one that was free when it was chosen. */
+async function startOnPort(
   { stateDir, onProgress }: StackOptions,
-  running: Running,
-  onStarted: (worker: Child) => void,
+  { part, running, onStarted }: StartingPart,
 ): Promise<Child> {
-  for (let attempt = 1; attempt <= WORKER_ATTEMPTS; attempt += 1) {
-    const started = await startWorkerChild({ stateDir, dev: running.dev }, onStarted);
+  const { name, port } = part;
+  for (let attempt = 1; attempt <= PART_ATTEMPTS; attempt += 1) {
+    const started = await startPart(part, { stateDir, dev: running.dev }, onStarted);
     if (started !== 'portTaken') return started;
-    const { health: taken } = running.ports;
-    running.ports = { ...running.ports, health: await freePort() };
-    running.dev = { ...running.dev, healthUrl: urlsOf(running.ports).health };
-    onProgress(`something else uses port ${taken}, so the worker takes ${running.ports.health}`);
+    const taken = running.ports[port];
+    // Before the others are read: another part may move meanwhile.
+    const free = await freePort();
+    running.ports = { ...running.ports, [port]: free };
+    running.dev = moved(running.dev, urlsOf(running.ports));
+    onProgress(`something else uses port ${taken}, so the ${name} takes ${free}`);
     await keepPorts(stateDir, running.ports);
     await writeDevFile(stateDir, running.dev);
   }
-  throw new CliFailure('unreachable', `The worker did not start: each of ${WORKER_ATTEMPTS} ports was taken.`);
+  throw new CliFailure('unreachable', `The ${name} did not start: each of ${PART_ATTEMPTS} ports was taken.`);
+}
+
+function moved(dev: DevFile, urls: ReturnType<typeof urlsOf>): DevFile {
+  const { gateway } = dev;
+  return {
+    ...dev,
+    healthUrl: urls.health,
+    ...(gateway !== undefined && { gateway: { ...gateway, url: urls.gateway } }),
+  };
 }
 
 /** Who asks where there is no example: not the reviewer, since nobody may allow what is theirs. */
 const DEVELOPER = { subject: 'user:developer', agent: 'cli' } as const;
 
-function urlsOf({ health, example }: Ports) {
-  return { health: `http://127.0.0.1:${health}`, example: `http://127.0.0.1:${example}/mcp` };
+const EXAMPLE_PEOPLE = { agent: EXAMPLE_AGENT, reviewer: EXAMPLE_REVIEWER } as const;
+
+function urlsOf({ health, example, gateway }: Ports) {
+  return {
+    health: `http://127.0.0.1:${health}`,
+    example: `http://127.0.0.1:${example}/mcp`,
+    gateway: `http://127.0.0.1:${gateway}`,
+  };
 }
 
 async function startTemporal({ stateDir, onProgress }: StackOptions, ports: Ports): Promise<TemporalServer> {

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { readDevFile, type DevFile } from '../../cli/dev/dev-file';
 import {
   assertBuilt,
@@ -14,6 +16,7 @@ import {
   type Ran,
 } from '../support/cli';
 import { eventually } from '../support/eventually';
+import { approvalOf, callTool } from '../support/gateway-stage';
 import { processesWith } from '../support/processes';
 
 const READY_MS = 45_000;
@@ -75,6 +78,17 @@ async function onlyRequest(): Promise<{ shortId: string; turnId: string }> {
     if (record === undefined) throw new Error('no request is open');
     return record.request;
   }, READY_MS);
+}
+
+/** A client of MCP that does what the terminal says. */
+async function connectAsTold({ output }: CliProcess): Promise<Client> {
+  const [, url = ''] = /\n {2}(http:\/\/127\.0\.0\.1:\d+\/mcp\/orders-db)\n/.exec(output.stdout) ?? [];
+  const [, file = ''] = /user:amira through support-bot: cat (\S+)\n/.exec(output.stdout) ?? [];
+  const token = readFileSync(join(folder, file), 'utf8').trim();
+  const client = new Client({ name: 'test', version: '1' });
+  const requestInit = { headers: { authorization: `Bearer ${token}` } };
+  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit }));
+  return client;
 }
 
 async function occupiedPort(wanted = 0): Promise<{ server: Server; port: number }> {
@@ -150,17 +164,51 @@ describe('holdpoint dev', () => {
   );
 
   test(
+    'gives a client of MCP an address and a token: the agent calls, the reviewer allows, the same call runs',
+    async () => {
+      const dev = startDev();
+      const { gateway } = await ready(dev);
+      expect(statSync(gateway?.tokenFile ?? '').mode & 0o777).toBe(0o600);
+      expect(dev.output.stdout).not.toContain(readFileSync(gateway?.tokenFile ?? '', 'utf8').trim());
+      const client = await connectAsTold(dev);
+      const migration = () => callTool(client, 'apply_migration', MIGRATION.arguments);
+      expect(approvalOf(await migration()).status).toBe('pending');
+      const { shortId } = await onlyRequest();
+      expect((await here('allow', shortId)).stdout).toContain('recorded as dana, signed');
+      expect(approvalOf(await migration()).status).toBe('approved');
+
+      const [line] = processesWith('cli/main.js gateway').filter((found) => ownedBy(found, dev.pid));
+      process.kill(Number.parseInt(line ?? '', 10), 'SIGKILL');
+      await eventually(() =>
+        expect(dev.output.stderr).toContain('The gateway has ended (SIGKILL) and is started again; see gateway.log.'),
+      );
+      await eventually(async () => expect((await here('doctor')).code).toBe(0), READY_MS);
+      const again = await connectAsTold(dev);
+      expect((await again.listTools()).tools.map(({ name }) => name)).toContain('apply_migration');
+      await Promise.all([client.close(), again.close()]);
+      dev.signal('SIGINT');
+      expect(await dev.exited).toBe(0);
+      expect(processesWith(folder)).toEqual([]);
+    },
+    3 * READY_MS,
+  );
+
+  test(
     'takes other ports where its own are in use, and after a SIGKILL goes on where it was',
     async () => {
       const [first, second] = [await occupiedPort(), await occupiedPort()];
       mkdirSync(stateDir);
       writeFileSync(
         join(stateDir, 'ports.json'),
-        JSON.stringify({ temporal: first.port, ui: second.port, health: first.port, example: second.port }),
+        JSON.stringify({
+          ...{ temporal: first.port, ui: second.port, health: first.port, example: second.port },
+          gateway: first.port,
+        }),
       );
       const dev = startDev();
-      const { temporal, healthUrl, example } = await ready(dev);
-      for (const url of [`http://${temporal.address}`, temporal.uiUrl, healthUrl, example?.url ?? '']) {
+      const { temporal, healthUrl, example, gateway } = await ready(dev);
+      const urls = [`http://${temporal.address}`, temporal.uiUrl, healthUrl, example?.url ?? '', gateway?.url ?? ''];
+      for (const url of urls) {
         expect([String(first.port), String(second.port)]).not.toContain(new URL(url).port);
       }
       first.server.close();
@@ -176,7 +224,7 @@ describe('holdpoint dev', () => {
       });
 
       const again = startDev();
-      expect((await ready(again)).temporal.address).toBe(temporal.address);
+      expect(await ready(again)).toMatchObject({ temporal: { address: temporal.address }, gateway });
       await eventually(async () => expect((await here('deny', shortId)).code).toBe(0), READY_MS);
       expect((await here('turn', 'results', turnId, '--wait')).code).toBe(5);
       again.signal('SIGTERM');
@@ -226,7 +274,9 @@ describe('holdpoint dev', () => {
     async () => {
       const dev = startDev('--no-example');
       await ready(dev);
-      await eventually(() => expect(dev.output.stderr).toContain('No policy is active, so no worker runs.'));
+      await eventually(() =>
+        expect(dev.output.stderr).toContain('No policy is active, so no worker and no gateway runs.'),
+      );
       // Nothing answers at port 1.
       expect((await here('init', '--url', 'http://127.0.0.1:1/mcp')).code).toBe(0);
       expect(readFileSync(join(folder, 'policy.yaml'), 'utf8')).toContain('destructive-tools');
@@ -235,7 +285,7 @@ describe('holdpoint dev', () => {
         code: 0,
         stderr: expect.stringContaining('warning: server tools cannot be reached'),
       });
-      await eventually(() => expect(dev.output.stdout).toContain('The worker is up.'), READY_MS);
+      await eventually(() => expect(dev.output.stdout).toContain('Worker and gateway are up.'), READY_MS);
       expect((await here('doctor')).code).toBe(0);
       dev.signal('SIGTERM');
       expect(await dev.exited).toBe(0);
@@ -244,19 +294,25 @@ describe('holdpoint dev', () => {
   );
 
   test(
-    'moves the worker where its port was taken after it was chosen, says so, and goes on',
+    'moves worker and gateway where their ports were taken after they were chosen, says so, and goes on',
     async () => {
       const dev = startDev('--no-example');
-      const { healthUrl } = await ready(dev);
+      const { healthUrl, gateway } = await ready(dev);
       const { server, port } = await occupiedPort(Number(new URL(healthUrl).port));
+      const other = await occupiedPort(Number(new URL(gateway?.url ?? '').port));
       expect((await here('init')).code).toBe(0);
       expect((await here('policy', 'apply', 'policy.yaml')).code).toBe(0);
-      await eventually(() => expect(dev.output.stdout).toContain('The worker is up.'), READY_MS);
-      const moved = (await readDevFile(stateDir))?.healthUrl ?? '';
+      await eventually(() => expect(dev.output.stdout).toContain('Worker and gateway are up.'), READY_MS);
+      const file = await readDevFile(stateDir);
+      const moved = file?.healthUrl ?? '';
       expect(new URL(moved).port).not.toBe(String(port));
       expect(dev.output.stderr).toContain(`… something else uses port ${port}, so the worker takes `);
-      expect(await (await fetch(`${moved}/healthz`)).json()).toEqual({ healthy: true });
-      server.close();
+      const movedGateway = file?.gateway?.url ?? '';
+      expect(dev.output.stderr).toContain(`… something else uses port ${other.port}, so the gateway takes `);
+      expect(dev.output.stdout).toContain(`${movedGateway}/mcp/`);
+      for (const url of [moved, movedGateway])
+        expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ healthy: true });
+      for (const each of [server, other.server]) each.close();
       dev.signal('SIGTERM');
       expect(await dev.exited).toBe(0);
     },
