@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { describeCommand, type Cli } from '../command';
 import { runGateway } from './gateway-run';
+import { addGatewayStdio } from './gateway-stdio';
 import { addGatewayToken } from './gateway-token';
 
 export function addGateway(program: Command, cli: Cli): void {
@@ -16,5 +17,6 @@ export function addGateway(program: Command, cli: Cli): void {
     ],
     exits: ['unreachable'],
   }).action(() => end(runGateway(io)));
+  addGatewayStdio(gateway, cli);
   addGatewayToken(gateway, cli);
 }
