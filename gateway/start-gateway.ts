@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { setTimeout as delay } from 'node:timers/promises';
 import { refusal, type Refusal } from '../core/errors';
 import { LedgerError, reasonOf } from '../ledger/ledger-error';
+import { collectSooner } from '../worker/collect-sooner';
 import { createEdge, type Edge } from './edge/admit';
 import { hostInUrl } from './edge/host-names';
 import { answerRefusal, refusalOf, type EdgeRefusal } from './edge/edge-refusal';
@@ -28,6 +29,7 @@ const RETRY_MS = 1_000;
  * both are there; without a policy or a key it does not start.
  */
 export async function startGateway(options: GatewayOptions): Promise<StartedGateway> {
+  collectSooner();
   const first = await openGatewayParts(options);
   if (!first.ok && (first.code === 'NO_POLICY' || first.code === 'PERMIT_KEY')) return first;
   const gateway = new Gateway(options, first);

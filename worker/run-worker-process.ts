@@ -1,4 +1,3 @@
-import { setFlagsFromString } from 'node:v8';
 import { loadPermitKey, jwksOf } from '../activities/permit-key';
 import { refusal, type Refusal } from '../core/errors';
 import { secretsKeyFrom } from './derived-key';
@@ -8,6 +7,7 @@ import type { Log } from '../ledger/log';
 import { readEpoch } from '../ledger/meta';
 import { openStore } from '../ledger/open-store';
 import { BUNDLE_PATH } from './build-bundle';
+import { collectSooner } from './collect-sooner';
 import { startHealthServer } from './health-server';
 import { openDependencies } from './open-dependencies';
 import { startOutboxRelay } from './outbox-relay';
@@ -26,12 +26,6 @@ export interface WorkerProcess {
 export type StartedProcess =
   { readonly ok: true; readonly process: WorkerProcess } | ({ readonly ok: false } & Refusal);
 
-/**
- * V8 lets a heap that was just collected grow to a multiple of itself. A worker's is small and its garbage large, so it
- * collects when a quarter has been added; V8 reads this at each collection.
- */
-const COLLECT_SOONER = '--heap-growing-percent=25';
-
 interface Starting {
   readonly settings: WorkerSettings;
   readonly env: NodeJS.ProcessEnv;
@@ -45,7 +39,7 @@ interface Starting {
  * server. What is missing (key, ledger, policy, port, Temporal) is answered as a refusal, and nothing is left open then.
  */
 export async function startWorkerProcess(starting: Starting): Promise<StartedProcess> {
-  setFlagsFromString(COLLECT_SOONER);
+  collectSooner();
   const opened: (() => Promise<void>)[] = [];
   const closeAll = async (): Promise<void> => {
     for (const close of opened.splice(0).reverse()) await close();
