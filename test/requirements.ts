@@ -60,27 +60,27 @@ EXEC-11 | workflow | here | server: connection refused / result with "isError: t
 EXEC-12 | workflow | here | "runTool" scheduled by hand: no grant; grant of another operation; grant already used
 EXEC-13 | multi | here | "{ uses: 3, minutes: 60 }", two used; two turns race for the third, 100 rounds
 EXEC-14 | multi | here | grant revoked at the instant of dispatch, 100 rounds
-EXEC-15 | gateway | gateway | outcome unknown; gateway client repeats the call with the same operation key in "_meta"
+EXEC-15 | gateway | here | outcome unknown; gateway client repeats the call with the same operation key in "_meta"
 EXEC-16 | workflow | here | start message says "status: "allowed"" or carries a decision for c1
 DUR-01 | kill | here | three pending; worker, gateway, console and Temporal server killed; all started again
 DUR-02 | kill | here | allow after a restart; the policy file was edited but not applied meanwhile
 DUR-03 | kill | here | allow recorded, worker killed before "runTool" starts
 DUR-04 | workflow | here | runtime process ends, then r1 allows
-DUR-05 | gateway | gateway | gateway holds the call; client repeats it identically; r1 allows
+DUR-05 | gateway | here | gateway holds the call; client repeats it identically; r1 allows
 DUR-06 | workflow | here | client restarts and knows only "t1"
 DUR-07 | workflow | here | turn cancelled: c1 pending, c2 dispatched
 DUR-08 | gateway | gateway | gateway starts while the ledger is unreachable
 DUR-09 | kill | here | "{ minutes: 15 }" grant; everything restarted at minute 5
 DUR-10 | workflow | here | arguments of 200 KiB and of 300 KiB
 TIME-01 | workflow | here | nobody answers for 30 min
-TIME-02 | gateway | gateway | gateway caller, "waitFor" 4 s; r1 allows at minute 12
+TIME-02 | gateway | here | gateway caller, "waitFor" 4 s; r1 allows at minute 12
 TIME-03 | workflow | here | l1 allows at minute 5, and again at minute 12; r1, r2 silent
 TIME-04 | unit | here | policy with "deadline: { after: 30m, then: allow }"
 TIME-05 | workflow | here | deadline of 3 s, worker up and idle
 TIME-06 | workflow | here | revision 2 opened at minute 9 of revision 1
 TIME-07 | kill | here | rule's deadline applied anew as 5 min and worker restarted at minute 6
-TIME-08 | gateway | gateway | agent sends the same call 117 times while it is pending
-TIME-09 | gateway | gateway | 11 different calls of one requester left open
+TIME-08 | gateway | here | agent sends the same call 117 times while it is pending
+TIME-09 | gateway | here | 11 different calls of one requester left open
 TIME-10 | workflow | here | "then: keepWaiting", nobody answers
 TIME-11 | unit | here | allow at 29:59.999, 30:00.000 and 30:27
 TIME-12 | workflow | here | webhook receiver down from minute 5 to 65
@@ -212,12 +212,12 @@ TIME2-2 | unit | here | allow at deadline - 1 ms, at it, + 1 ms; window grant us
 TIME2-3 | multi | here | allow and deadline handled by two processes at once
 TIME2-4 | unit | here | "deadline: { after: 30m, then: approve }"
 TIME2-5 | api | console | Y lists open requests, results, events (SSE) and counts
-TIME2-6 | gateway | gateway | one agent makes an eleventh protected call while ten are open
+TIME2-6 | gateway | here | one agent makes an eleventh protected call while ten are open
 TIME2-7 | gateway | here | agent overwrites the policy file with "rules: []"
 TIME2-8 | unit | here | "quorom: 2"; "quorum: two"; the same key twice
 TIME2-9 | unit | here | named, destructive and all rules match, with "once", "{ uses: 3, minutes: 60 }", "{ minutes: 15 }"
 TIME2-10 | gateway | gateway | denied; the same call comes again
-TIME2-11 | gateway | gateway | same digest denied three times within the hour, then a fourth call; again after the hour
+TIME2-11 | gateway | here | same digest denied three times within the hour, then a fourth call; again after the hour
 TIME2-12 | multi | here | audit record cannot be written (disk full, lock) at decision and at dispatch
 TIME2-13 | unit | here | audit: one row edited, one removed, two swapped, last five cut off; a request, decision, grant, operation or policy that differs from it
 TIME2-14 | api | console | emergency without ticket, for a tool not named, for 16 min
@@ -254,14 +254,14 @@ BYPASS-5 | gateway | gateway | no policy applied yet; policy row unreadable whil
 BYPASS-6 | gateway | here | tool with no hints; "readOnlyHint: true" on a deleting tool of a server with "hints: untrusted"
 BYPASS-7 | gateway | here | model passes "confirm: true", "force: true" or "approved_by: "dana""
 BYPASS-8 | gateway | gateway | "params.task" on a protected call, then tasks/get, tasks/result, from X and from Y
-GATE-1 | gateway | gateway | same call twice in flight, same requester, no key
+GATE-1 | gateway | here | same call twice in flight, same requester, no key
 GATE-2 | multi | here | dana and eli click together, quorum 1: allow + allow, then allow + deny
 GATE-3 | kill | here | process killed after the grant was consumed, before any answer
 GATE-4 | kill | here | tool committed, reply lost; once with a declared look-up, once without
-GATE-5 | gateway | gateway | allowed while the client was away; client repeats the identical call
+GATE-5 | gateway | here | allowed while the client was away; client repeats the identical call
 GATE-6 | gateway | gateway | deadline passes while the client waits
 GATE-7 | workflow | here | one of three calls of a turn expires, one is denied, one allowed
-GATE-8 | gateway | gateway | model repeats a pending call every 100 ms
+GATE-8 | gateway | here | model repeats a pending call every 100 ms
 GATE-9 | gateway | gateway | denial with a reason
 GATE-10 | gateway | gateway | pending, tool without "outputSchema"
 GATE-11 | gateway | gateway | pending, tool with "outputSchema" requiring "rows: integer"; validating client

@@ -38,6 +38,8 @@ export function answerOf(state: CallState | null, facts: AnswerFacts): GateAnswe
     case 'dispatched':
       return standing(runningAnswer(call, COME_BACK_MS));
     case 'ended':
+      // An unknown outcome is no end that could be given away: what is found out later still has to be told.
+      if (state.end.outcome === 'unknown') return standing(ended(call, state.end, claim));
       return { kind: 'result', result: ended(call, state.end, claim), delivered: facts.onDelivered };
     default:
       return unreachable(state);

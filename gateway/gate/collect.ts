@@ -1,9 +1,12 @@
+import { HoldpointError } from '../../client/errors';
 import { collectTurn } from '../../client/collect-turn';
 import type { TurnStart } from '../../client/start-turn';
 import { temporalError } from '../../client/temporal-error';
 import { untilClosed } from '../../client/until-closed';
+import type { CallState } from '../../core/call-state';
 import { GATEWAY_CALL_ID } from '../../core/gateway-call';
 import { turnWorkflowId } from '../../core/turn';
+import type { PackedSnapshot } from '../../core/turn-packing';
 import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
 import type { GateContext } from './gate';
 import type { HeldCall } from './held-call';
@@ -31,8 +34,10 @@ export async function collectFor(context: GateContext, held: HeldCall, collectin
   // An allowed one waits for nothing else: whoever collected it before has left.
   if (!holds.isCollected(id) || state?.status === 'allowed') {
     holds.noteCollected(id);
-    const isOver = await tellTurn(context, held, claim);
-    if (isOver) return;
+    const told = await tellTurn(context, held, claim);
+    if (told !== null && isOver(told)) return;
+    const state = told === null ? null : pendingState(told);
+    if (state !== null) hold.tell(state);
   }
   try {
     await untilClosed(client, workflowId, signal);
@@ -58,21 +63,36 @@ function listAhead({ tools, deps }: GateContext, { incoming, active }: HeldCall,
       .catch(() => undefined);
 }
 
-/** @returns true where the turn is over already. */
-async function tellTurn(context: GateContext, held: HeldCall, claim: ClaimedCall): Promise<boolean> {
+/** @returns what the turn says of itself; null where it does not answer in time. Throws its refusal. */
+async function tellTurn(context: GateContext, held: HeldCall, claim: ClaimedCall): Promise<PackedSnapshot | null> {
   const { client, taskQueue, ownQueue, holds, deps } = context;
   const place = { taskQueue, collector: { taskQueue: ownQueue } };
   try {
     const answer = await collectTurn(client, turnOf(held, claim.turnId), place);
-    if (answer.kind === 'answer')
-      return answer.value.calls[0]?.state.status === 'ended' || answer.value.refusal !== null;
+    if (answer.kind === 'answer') {
+      const { refusal } = answer.value;
+      if (refusal !== null) throw new HoldpointError(refusal.code, refusal.detail);
+      return answer.value;
+    }
     deps.log.warn({ operationId: claim.operationId, cause: String(answer.cause) }, 'gateway.noAnswer');
   } catch (error) {
     holds.forgetCollected(claim.operationId);
     throw temporalError(error, claim.turnId);
   }
   holds.forgetCollected(claim.operationId);
-  return false;
+  return null;
+}
+
+function isOver({ calls }: PackedSnapshot): boolean {
+  return calls[0]?.state.status === 'ended';
+}
+
+function pendingState({ calls, requiredActions }: PackedSnapshot): CallState | null {
+  const [call] = calls;
+  const [request] = requiredActions;
+  if (call?.state.status !== 'pending' || request === undefined) return null;
+  const { level, dueAtMs } = call.state;
+  return { status: 'pending', request, level, dueAtMs };
 }
 
 function turnOf({ incoming: { session }, call, active }: HeldCall, turnId: string): TurnStart {

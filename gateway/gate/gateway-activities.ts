@@ -30,7 +30,6 @@ export function createGatewayActivities(
     runTool: (input) =>
       whileBeating(async () => {
         const ran = await run(options, input);
-        if (ran.nobodyThere === true) options.holds.forgetCollected(idOf(input));
         return { ...ran, state: withResultInStateUpTo(ran.state, input.resultBytes) };
       }),
   };
@@ -40,13 +39,21 @@ const NOBODY: Ran = { state: { status: 'allowed', revision: 0 }, unrecorded: nul
 
 /** Runs the call while somebody holds it here, on a session as it was when the call was proposed. */
 async function run(options: GatewayActivitiesOptions, input: RunInput): Promise<Ran> {
-  const hold = options.holds.get(idOf(input));
-  if (hold === undefined || !isHeld(hold, input)) return NOBODY;
+  const { holds } = options;
+  const isCollected = (): boolean => {
+    const hold = holds.get(idOf(input));
+    const held = hold !== undefined && isHeld(hold, input);
+    // In the same step: whoever comes after it tells the turn anew.
+    if (!held) holds.forgetCollected(idOf(input));
+    return held;
+  };
+  const hold = holds.get(idOf(input));
+  if (!isCollected() || hold === undefined) return NOBODY;
   const deps = depsOf(options, hold);
   const listedSinceMs = hold.allowedSinceMs;
   hold.allowedSinceMs = undefined;
   try {
-    const ran = await runTool(deps, input, { listedSinceMs, isCollected: () => isHeld(hold, input) });
+    const ran = await runTool(deps, input, { listedSinceMs, isCollected });
     hold.running = false;
     if (ran.nobodyThere !== true) hold.tell(ran.state);
     return ran;
@@ -70,7 +77,7 @@ function depsOf({ deps, tools }: GatewayActivitiesOptions, hold: Hold | undefine
     ...deps,
     servers: tools.serversFor(session, deps.servers),
     onStep: async (step, id) => {
-      if (step === 'afterTransaction') hold.running = true;
+      if (step === 'afterTransaction') hold.running = hold.isSent = true;
       await deps.onStep?.(step, id);
     },
   };

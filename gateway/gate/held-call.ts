@@ -1,15 +1,15 @@
 import type { ToolDefinition } from '../../activities/tool-server';
 import type { CallState } from '../../core/call-state';
 import type { CallOutcome } from '../../core/outcome';
-import { refusal } from '../../core/errors';
 import type { Active } from '../../ledger/ledger';
 import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
 import { wholeResultOf } from '../../ledger/rows';
 import type { GateAnswer, IncomingCall } from '../ports';
-import { answerOf, refusedAnswer } from './call-answer';
+import { answerOf } from './call-answer';
 import { callKey } from './call-key';
 import { collectFor } from './collect';
 import type { GateContext } from './gate';
+import { reportWaiting } from './report-waiting';
 import { callContext } from './session-context';
 import type { ToolCallParams } from './tool-call';
 import { waitForEnd } from './wait-for-end';
@@ -22,16 +22,22 @@ export interface HeldCall {
   readonly active: Active;
 }
 
+type KeyedClaim = ClaimedCall & { readonly callKey: string };
+
 /** Finds the operation of a protected call, waits with it for as long as the client is made to wait, and says what is true then. */
 export async function answerHeld(context: GateContext, held: HeldCall): Promise<GateAnswer> {
-  const { ledger } = context.deps;
-  const key = keyOf(context, held);
   const { session } = held.incoming;
+  const key = keyOf(context, held);
   const identity = { callKey: key, subject: session.requester.subject, server: session.server, tool: held.call.tool };
-  const claim = await ledger.claimCall(identity);
-  const known = claim.state?.status === 'ended' ? claim.state : await holdUntilEnd(context, held, claim);
-  const now = known === null ? await ledger.readClaimedCall({ ...claim, callKey: key }) : { ...claim, state: known };
-  return say(context, held, { ...now, callKey: key });
+  const claim = { ...(await context.deps.ledger.claimCall(identity)), callKey: key };
+  if (claim.state?.status === 'ended') return say(context, held, claim);
+  const waited = await holdUntilEnd(context, held, claim);
+  const { state, failure } = waited;
+  const now = state === null ? await standing(context, claim, waited) : { ...claim, ...waited.asked, state };
+  const mayBeDone = now.state?.status === 'dispatched' || now.state?.status === 'ended';
+  // Whatever fails, nobody is told that nothing was done where something may have been.
+  if (failure !== null && !mayBeDone) throw failure;
+  return say(context, held, now);
 }
 
 function keyOf({ deps }: GateContext, { incoming: { session }, call, active }: HeldCall): string {
@@ -41,20 +47,48 @@ function keyOf({ deps }: GateContext, { incoming: { session }, call, active }: H
   return callKey(deps.secretsKey, { requester, server, tool, arguments: given, ownKey, bound });
 }
 
-/** The end of the call where it comes in time and was told here; null where the ledger has to be asked. */
-async function holdUntilEnd(context: GateContext, held: HeldCall, claim: ClaimedCall): Promise<CallState | null> {
+interface Waited {
+  /** The end of the call where it came in time and was told here; null where the ledger has to be asked. */
+  readonly state: CallState | null;
+  /** What this process has heard of its approval request. */
+  readonly asked: Partial<Pick<ClaimedCall, 'asked'>>;
+  /** Whether its tool was called from here. */
+  readonly isSent: boolean;
+  /** Why the turn could not be told or asked. */
+  readonly failure: Error | null;
+}
+
+async function holdUntilEnd(context: GateContext, held: HeldCall, claim: ClaimedCall): Promise<Waited> {
   const { holds } = context;
   const hold = holds.getOrAdd(claim.operationId);
   const { session, signal } = held.incoming;
   const leave = hold.join({ session, signal });
+  const stopReporting = reportWaiting(hold, held, claim.state);
   const watching = new AbortController();
+  let failure: Error | null = null;
+  let state: CallState | null = null;
   try {
     const closed = collectFor(context, held, { claim, hold, signal: watching.signal });
-    return await waitForEnd(hold, { closed, signal, waitForMs: waitForMsOf(context, held) });
+    state = await waitForEnd(hold, { closed, signal, waitForMs: waitForMsOf(context, held) });
+  } catch (error) {
+    failure = error instanceof Error ? error : new Error(String(error));
   } finally {
     watching.abort();
+    stopReporting();
     leave();
     holds.release(hold);
+  }
+  return { state, failure, asked: hold.asked === null ? {} : { asked: hold.asked }, isSent: hold.isSent };
+}
+
+/** Where the call stands on record; where that cannot be read of a call that was sent from here, it is under way. */
+async function standing({ deps }: GateContext, claim: KeyedClaim, { isSent }: Waited): Promise<KeyedClaim> {
+  try {
+    return { ...(await deps.ledger.readClaimedCall(claim)), callKey: claim.callKey };
+  } catch (error) {
+    if (!isSent) throw error;
+    deps.log.warn({ operationId: claim.operationId, error: String(error) }, 'gateway.unread');
+    return { ...claim, state: { status: 'dispatched', lookUpAtMs: 0 } };
   }
 }
 
@@ -63,15 +97,10 @@ function waitForMsOf(context: GateContext, { incoming, call }: HeldCall): number
   return context.waitForMs({ clientName: incoming.session.clientName, wantsProgress });
 }
 
-async function say(
-  context: GateContext,
-  { tool }: HeldCall,
-  claim: ClaimedCall & { readonly callKey: string },
-): Promise<GateAnswer> {
+async function say(context: GateContext, { tool }: HeldCall, claim: KeyedClaim): Promise<GateAnswer> {
   const { ledger, log } = context.deps;
   const { callKey: key, operationId } = claim;
   const state = await whole(context, claim);
-  if (state === undefined) return refusedAnswer(refusal('RESULT_GONE', { operation: operationId }));
   const onDelivered = (): void => {
     ledger.noteDelivered({ callKey: key, operationId }).catch((error: unknown) => {
       log.warn({ operationId, error: String(error) }, 'gateway.deliveryNotRecorded');
@@ -81,12 +110,14 @@ async function say(
   return answerOf(state, { claim, hasOutputSchema, reviewUrl: context.reviewUrl(operationId), onDelivered });
 }
 
-/** The state with the tool's whole result, however long; undefined where the ledger does not have it any more. */
-async function whole({ deps }: GateContext, claim: ClaimedCall): Promise<CallState | null | undefined> {
-  const { state, operationId } = claim;
+/** The state with the tool's whole result, however long; it is only named where the ledger does not give it. */
+async function whole({ deps }: GateContext, { state, operationId }: ClaimedCall): Promise<CallState | null> {
   const end: CallOutcome | null = state?.status === 'ended' ? state.end : null;
   if (end?.outcome !== 'executed' || end.result?.kind !== 'stored') return state;
-  const row = await deps.ledger.operation(operationId);
+  const row = await deps.ledger.operation(operationId).catch((error: unknown) => {
+    deps.log.warn({ operationId, error: String(error) }, 'gateway.unread');
+    return null;
+  });
   const result = row === null ? null : wholeResultOf(row);
-  return result === null ? undefined : { status: 'ended', end: { ...end, result } };
+  return result === null ? state : { status: 'ended', end: { ...end, result } };
 }

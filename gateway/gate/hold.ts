@@ -1,4 +1,5 @@
 import type { CallState } from '../../core/call-state';
+import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
 import type { ClientSession } from '../ports';
 
 /** One client's call that waits here for its operation. */
@@ -15,6 +16,10 @@ export class Hold {
   readonly operationId: string;
   /** True between the dispatch and the answer of its tool, while that runs in this process. */
   running = false;
+  /** True once its tool was called from this process. */
+  isSent = false;
+  /** Its latest approval request, as far as this process has heard of one. */
+  asked: ClaimedCall['asked'] = null;
   /** When an allow was found on record, by the monotonic clock: a listing begun then or later serves the re-check. */
   allowedSinceMs: number | undefined;
   private readonly callers = new Set<WaitingCaller>();
@@ -46,6 +51,10 @@ export class Hold {
   }
 
   tell(state: CallState): void {
+    if (state.status === 'pending') {
+      const { revision, bindingDigest: digest, ask } = state.request;
+      this.asked = { revision, digest, rule: ask.rule };
+    }
     for (const listener of this.listeners) listener(state);
   }
 }

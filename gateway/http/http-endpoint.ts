@@ -10,6 +10,7 @@ import { EventResponse } from '../stdio/event-response';
 import { isGated, judgeCall } from '../stdio/judge-call';
 import { idText } from '../stdio/raw-json';
 import { errorText, refuse, unknownSession } from '../stdio/refusal';
+import { asStateless, withNotices } from './gate-views';
 import { upstreamHeaders } from './headers';
 import { HttpSession, StatelessSession, type HttpUpstream } from './http-session';
 import { isEventStream, relayBytes, relayList, UPSTREAM_GONE, type Relaying } from './relay-answer';
@@ -179,7 +180,8 @@ class HttpEndpoint implements Endpoint {
     const response = new EventResponse({ res, headers: {} });
     response.onLeft(() => cancel.abort());
     try {
-      return await judgeCall(sender === null ? this.gate : asStateless(this.gate), session, {
+      const gate = withNotices(sender === null ? this.gate : asStateless(this.gate), req, response);
+      return await judgeCall(gate, session, {
         message,
         response,
         cancel,
@@ -267,18 +269,6 @@ class HttpEndpoint implements Endpoint {
 const MOST_PROFILES = 1_000;
 const TOOLS_CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
 const HEADER_MISMATCH = -32020;
-
-/** Every result of a stateless revision says what kind it is. */
-function asStateless(gate: Gate): Gate {
-  return {
-    ...gate,
-    judge: async (call) => {
-      const answer = await gate.judge(call);
-      if (answer.kind !== 'result') return answer;
-      return { ...answer, result: { resultType: 'complete', ...answer.result } };
-    },
-  };
-}
 
 function methodOf({ method }: IncomingMessage): 'GET' | 'POST' | 'DELETE' {
   return method === 'GET' || method === 'DELETE' ? method : 'POST';

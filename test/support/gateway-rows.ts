@@ -75,3 +75,31 @@ export async function parsed(
   await ended;
   return messages.map((text) => JSON.parse(text) as Record<string, never>);
 }
+
+/** Sends a call whose connection can be cut, and does not wait for its answer. */
+export async function callToCut(stage: GatewayStage, body: string, options: RawOptions = {}): Promise<() => void> {
+  const { server = 'orders-db', gateway = stage.gateway } = options;
+  const authorization = `Bearer ${stage.token(options.subject ?? 'u1')}`;
+  const url = new URL(`${gateway.url}/mcp/${server}`);
+  const client = new RawClient(url, { headers: { Authorization: authorization } });
+  await client.initialise(options.capabilities, options.version);
+  const connection = new AbortController();
+  const headers = {
+    authorization,
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    'mcp-session-id': client.session ?? '',
+  };
+  fetch(url, { method: 'POST', headers, body, signal: connection.signal }).catch(() => undefined);
+  return () => connection.abort();
+}
+
+/** The text of a tools/call. */
+export function callText(
+  id: number | string,
+  name: string,
+  given: unknown,
+  more: Record<string, unknown> = {},
+): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: given, ...more } });
+}

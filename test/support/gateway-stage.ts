@@ -10,6 +10,7 @@ import { savePermitKey } from '../../activities/permit-key';
 import { newToken } from '../../gateway/edge/new-token';
 import type { EdgeSettings } from '../../gateway/edge/settings';
 import { startGateway, type RunningGateway } from '../../gateway/start-gateway';
+import type { Log } from '../../ledger/log';
 import type { WorkerSettings } from '../../worker/worker-settings';
 import { memberOf } from '../../core/member';
 import { startHarness, type Harness, type HarnessOptions } from './harness';
@@ -17,6 +18,8 @@ import { startHarness, type Harness, type HarnessOptions } from './harness';
 export interface GatewayStageOptions extends HarnessOptions {
   /** How long a protected call waits before the pending answer; 800 ms by default. */
   readonly waitForMs?: number;
+  /** Of every gateway of the stage. */
+  readonly edge?: Partial<EdgeSettings>;
 }
 
 /** What a gateway says of a call, under its key in `_meta`. */
@@ -33,10 +36,15 @@ export interface GatewayStage extends Harness {
   readonly settings: WorkerSettings;
   readonly gateway: RunningGateway;
   /** Another gateway in front of the same Temporal and ledger. */
-  anotherGateway(edge?: Partial<EdgeSettings>): Promise<RunningGateway>;
+  anotherGateway(edge?: Partial<EdgeSettings>, more?: MoreOfGateway): Promise<RunningGateway>;
   token(subject: string, agent?: string, chain?: readonly string[]): string;
   /** A real MCP client of a server, u1 through bot unless stated; closed with the stage. */
   client(options?: ClientOptions): Promise<Client>;
+}
+
+export interface MoreOfGateway {
+  readonly settings?: Partial<WorkerSettings>;
+  readonly log?: Log;
 }
 
 export interface ClientOptions {
@@ -88,12 +96,18 @@ export async function startGatewayStage(options: GatewayStageOptions = {}): Prom
     waitForMs: options.waitForMs ?? 800,
     sessionIdleMs: 60_000,
     sessionsPerRequester: 50,
+    ...options.edge,
   };
   const gateways: RunningGateway[] = [];
   const clients: Client[] = [];
-  const anotherGateway = async (changes: Partial<EdgeSettings> = {}): Promise<RunningGateway> => {
-    const log = pino({ level: process.env['HOLDPOINT_TEST_LOG'] ?? 'silent' });
-    const started = await startGateway({ settings, edge: { ...edge, ...changes }, env: process.env, log });
+  const anotherGateway: GatewayStage['anotherGateway'] = async (changes = {}, more = {}) => {
+    const { log = pino({ level: process.env['HOLDPOINT_TEST_LOG'] ?? 'silent' }) } = more;
+    const started = await startGateway({
+      settings: { ...settings, ...more.settings },
+      edge: { ...edge, ...changes },
+      env: process.env,
+      log,
+    });
     if (!started.ok) throw new Error(started.detail);
     gateways.push(started.gateway);
     return started.gateway;
