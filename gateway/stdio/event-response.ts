@@ -68,8 +68,11 @@ export class EventResponse {
     if (this.isOpen && this.res.headersSent) this.res.write(': still here\n\n');
   }
 
-  /** The last message. True where it was handed over whole to a connection that still stood. */
-  answer(message: string): Promise<boolean> {
+  /**
+   * The last message; `status` is for one that is plain JSON. True where it was handed over whole to a connection that
+   * still stood.
+   */
+  answer(message: string, status = 200): Promise<boolean> {
     clearTimeout(this.opening);
     if (!this.isOpen) return Promise.resolve(false);
     const { res } = this;
@@ -80,7 +83,7 @@ export class EventResponse {
       res.once('close', () => resolve(false));
     });
     if (res.headersSent) res.end(eventOf(message));
-    else endJson(res, message, this.headers);
+    else endJson(res, message, { status, headers: this.headers });
     return written;
   }
 
@@ -95,8 +98,12 @@ function eventOf(message: string): string {
   return `event: message\ndata: ${onOneLine(message)}\n\n`;
 }
 
-function endJson(res: ServerResponse, message: string, headers: Readonly<Record<string, string>>): void {
+function endJson(
+  res: ServerResponse,
+  message: string,
+  { status, headers }: { readonly status: number; readonly headers: Readonly<Record<string, string>> },
+): void {
   const length = String(Buffer.byteLength(message));
-  res.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': length, ...headers });
+  res.writeHead(status, { 'Content-Type': 'application/json', 'Content-Length': length, ...headers });
   res.end(message);
 }

@@ -32,6 +32,23 @@ export function memberSpan(text: string, name: string): Span | undefined {
   return found;
 }
 
+/** The same of a member of a member, by their names from the outside in. */
+export function spanAt(text: string, path: readonly string[]): Span | undefined {
+  let found: Span = { start: 0, end: text.length };
+  for (const name of path) {
+    const inside = memberSpan(text.slice(found.start, found.end), name);
+    if (inside === undefined) return undefined;
+    found = { start: found.start + inside.start, end: found.start + inside.end };
+  }
+  return found;
+}
+
+/** A text in which the value at a path is another one; the same text where there is none. */
+export function withValueAt(text: string, path: readonly string[], value: string): string {
+  const span = spanAt(text, path);
+  return span === undefined ? text : text.slice(0, span.start) + value + text.slice(span.end);
+}
+
 /** The id of a message as it is written in its text; `null` where it has none. */
 export function idText(text: string): string {
   const span = memberSpan(text, 'id');

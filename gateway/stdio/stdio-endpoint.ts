@@ -2,10 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ResolveSecret } from '../../activities/secret-references';
 import type { Requester } from '../../core/requester';
 import type { Log } from '../../ledger/log';
+import { answerRefusal } from '../edge/edge-refusal';
+import type { Admitted } from '../edge/identify';
 import type { ClientMessage, Gate } from '../ports';
 import { getFault, methodNotAllowed, postFault, sessionIdOf, sessionMissing, versionFault } from './http-rules';
 import { STDIO_LIMITS } from './limits';
 import type { StdioLimits } from './limits';
+import { statelessSender } from '../http/stateless';
+import { isGated } from './judge-call';
 import { openSession } from './open-session';
 import type { OpenSessionOptions } from './open-session';
 import { readPost } from './read-post';
@@ -15,6 +19,7 @@ import type { Refusal } from './refusal';
 import type { StdioTransport } from './server-process';
 import { SessionTable } from './session-table';
 import { StartBackoff } from './start-backoff';
+import { StatelessServer } from './stateless-server';
 import type { StdioSession } from './stdio-session';
 
 export interface StdioEndpointOptions {
@@ -28,10 +33,8 @@ export interface StdioEndpointOptions {
   readonly limits?: Partial<StdioLimits>;
 }
 
-/** Who a request comes from, as somebody else has found out. */
-export interface Caller {
-  readonly requester: Requester;
-}
+/** Who a request comes from, and whether they may call tools, as the edge has found out. */
+export type Caller = Admitted;
 
 /** The HTTP endpoint of one server that is a child process on stdio. */
 export interface StdioEndpoint {
@@ -45,8 +48,9 @@ export interface StdioEndpoint {
 }
 
 /**
- * Speaks MCP's streamable HTTP (2025-03-26 to 2025-11-25) to clients, each with a session and a process of its own:
- * roots, log level and the list of tools depend on the client.
+ * Speaks MCP's streamable HTTP. Clients up to 2025-11-25 have each a session and a process of their own: roots, log
+ * level and the list of tools depend on the client. From 2026-07-28 on a request says all that itself, and one process
+ * serves all of them.
  */
 export function createStdioEndpoint(options: StdioEndpointOptions): StdioEndpoint {
   return new SessionEndpoint(options);
@@ -57,6 +61,7 @@ class SessionEndpoint implements StdioEndpoint {
   private readonly opening: OpenSessionOptions;
   private readonly closing = new AbortController();
   private readonly living = new Set<StdioSession>();
+  private readonly stateless: StatelessServer;
 
   constructor({ name, transport, resolveSecret, gate, log, limits: given }: StdioEndpointOptions) {
     const limits = { ...STDIO_LIMITS, ...given };
@@ -65,11 +70,12 @@ class SessionEndpoint implements StdioEndpoint {
     const backoff = new StartBackoff();
     const shared = { transport, resolveSecret, gate, log, limits, table, backoff, living };
     this.opening = { ...shared, server: name, closing: closing.signal };
+    this.stateless = new StatelessServer({ server: name, transport, resolveSecret, gate, log, limits });
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse, { requester }: Caller): Promise<void> {
+  async handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void> {
     try {
-      const refusal = await this.dispatch(req, res, requester);
+      const refusal = await this.dispatch(req, res, caller);
       if (refusal !== undefined) refuse(res, refusal);
     } catch (error) {
       this.opening.log.error({ server: this.opening.server, error: String(error) }, 'gateway.stdioFailed');
@@ -80,20 +86,18 @@ class SessionEndpoint implements StdioEndpoint {
   async close(): Promise<void> {
     this.closing.abort();
     this.table.stopSweeping();
-    await Promise.all([...this.living].map((session) => session.kill('the gateway is stopping')));
+    const sessions = [...this.living].map((session) => session.kill('the gateway is stopping'));
+    await Promise.all([...sessions, this.stateless.close()]);
   }
 
-  private async dispatch(
-    req: IncomingMessage,
-    res: ServerResponse,
-    requester: Requester,
-  ): Promise<Refusal | undefined> {
+  private async dispatch(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<Refusal | undefined> {
+    const { requester } = caller;
     if (this.closing.signal.aborted) {
       return { status: 503, code: INTERNAL_ERROR, message: 'The gateway is stopping; try again when it is back' };
     }
     switch (req.method) {
       case 'POST':
-        return this.post(req, res, requester);
+        return this.post(req, res, caller);
       case 'GET':
         return getFault(req) ?? this.withSession(req, requester, (session) => session.listen(res));
       case 'DELETE':
@@ -106,20 +110,32 @@ class SessionEndpoint implements StdioEndpoint {
     }
   }
 
-  private async post(req: IncomingMessage, res: ServerResponse, requester: Requester): Promise<Refusal | undefined> {
+  private async post(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<Refusal | undefined> {
     const fault = postFault(req);
     if (fault !== undefined) return fault;
     const post = await readPost(req);
     if (post.kind === 'gone') return undefined;
     if (post.kind === 'refused') return post.refusal;
     const { message } = post;
-    if (isInitialize(message) && sessionIdOf(req) === undefined) {
-      await openSession(this.opening, { initialize: message, requester, res });
+    if (isGated(message.method) && !caller.mayCall) {
+      answerRefusal({ req, res }, caller.challenge, message.id);
       return undefined;
     }
-    const take = isInitialize(message) ? undefined : (session: StdioSession) => session.take(message, res);
-    const refusal = await this.withSession(req, requester, take);
+    const refusal = await this.message(req, res, { message, requester: caller.requester });
     return refusal && { ...refusal, idText: message.kind === 'request' ? idText(message.text) : 'null' };
+  }
+
+  private async message(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { message, requester }: { readonly message: ClientMessage; readonly requester: Requester },
+  ): Promise<Refusal | undefined> {
+    const sender = message.kind === 'reply' ? null : statelessSender(message);
+    if (sender !== null) return this.stateless.take(req, res, { message, requester, sender });
+    if (!isInitialize(message)) return this.withSession(req, requester, (session) => session.take(message, res));
+    if (sessionIdOf(req) !== undefined) return this.withSession(req, requester, undefined);
+    await openSession(this.opening, { initialize: message, requester, res });
+    return undefined;
   }
 
   /** Uses the session that a request names; without `use` it may not name one. */

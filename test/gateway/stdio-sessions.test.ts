@@ -149,6 +149,23 @@ describe('the headers of a request to a server on stdio', () => {
   });
 });
 
+describe('a token without the scope for calls', () => {
+  it('lists tools and calls none, whatever the policy says', async () => {
+    await open();
+    const client = await stage.client({ headers: { 'X-May-Call': 'no' } });
+    expect((await client.post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}')).status).toBe(200);
+    const refused = await client.call('2', 'bare');
+    expect(refused.status).toBe(403);
+    expect((await client.post('{"jsonrpc":"2.0","id":3,"method":"tasks/result"}')).status).toBe(403);
+    await whole(Promise.resolve(refused));
+    expect(JSON.parse(refused.messages[0] ?? '')).toEqual({
+      ...{ jsonrpc: '2.0', id: 2, error: { code: -32000, message: 'The token may not call tools' } },
+    });
+    expect(stage.gate.judged).toEqual([]);
+    expect(stage.linesRead().filter((line) => line.includes('tools/call'))).toEqual([]);
+  });
+});
+
 describe('the process of a server on stdio', () => {
   it('that dies in mid-call answers every call in flight within 0.5 s, and the client initialises again [SESS-2]', async () => {
     await open();

@@ -3,6 +3,7 @@ import { createServer, request } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
+import { refusalOf } from '../../gateway/edge/edge-refusal';
 import type { StdioEndpoint } from '../../gateway/stdio/stdio-endpoint';
 import { eventually } from './eventually';
 
@@ -12,8 +13,8 @@ export interface Served {
 }
 
 /**
- * An endpoint behind HTTP; the header `X-Subject` stands for a person who was authenticated. The token `stale` is
- * refused.
+ * An endpoint behind HTTP; the header `X-Subject` stands for a person who was authenticated, and `X-May-Call: no` for a
+ * token without that scope. The token `stale` is refused.
  */
 export async function serve(endpoint: StdioEndpoint): Promise<Served> {
   const server = createServer((req, res) => {
@@ -22,7 +23,10 @@ export async function serve(endpoint: StdioEndpoint): Promise<Served> {
       return;
     }
     const subject = String(req.headers['x-subject'] ?? 'alice');
-    void endpoint.handle(req, res, { requester: { subject, agent: 'agent', chain: [] } });
+    const requester = { subject, agent: 'agent', chain: [] };
+    const may = { requester, mayCall: true, challenge: null } as const;
+    const mayNot = { requester, mayCall: false, challenge: refusalOf(403, 'The token may not call tools') } as const;
+    void endpoint.handle(req, res, req.headers['x-may-call'] === 'no' ? mayNot : may);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

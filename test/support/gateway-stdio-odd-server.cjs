@@ -95,5 +95,6 @@ createInterface({ input: process.stdin }).on('line', (line) => {
   if (method === 'tools/list') return answer(idOf(line), PAGES[params?.cursor === undefined ? 1 : 2]);
   if (method === 'tools/call') return TOOLS[params.name](idOf(line), message, line);
   if (method === 'ping') return answer(idOf(line), '{}');
-  return undefined;
+  if (id === undefined) return undefined;
+  return write(`{"jsonrpc":"2.0","id":${idOf(line)},"error":{"code":-32601,"message":"Method not found"}}`);
 });
