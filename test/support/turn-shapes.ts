@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mail, migrate, read, remove, someone } from './calls';
+import { startCollected, startCollector } from './collector';
+import { collectUpdate } from '../../workflows/messages';
 import { eventually } from './eventually';
 import { decisionOn, type Harness } from './harness';
 import { nudge, sendSignal, sendUpdate } from './messages';
@@ -53,6 +55,32 @@ export const TURN_SHAPES: Readonly<Record<string, Shape>> = {
     harness.tools.behave('apply_migration', { kind: 'drop' }, 1);
     const { turn, request } = await begin(harness, migrate());
     await harness.decide(request, 'allow');
+    await turn.results();
+    return turn.workflowId;
+  },
+  'collected-at-the-second-try': async (harness) => {
+    const collector = await startCollector(harness);
+    collector.absentTimes = 1;
+    const { turn, handle } = await startCollected(harness, {
+      collector: collector.taskQueue,
+      call: migrate(),
+      requester: someone(),
+    });
+    const [request] = await harness.requests(turn);
+    await harness.decide(request!, 'allow');
+    await eventually(() => {
+      if (collector.asked === 0) throw new Error('it was not asked yet');
+    });
+    await handle.executeUpdate(collectUpdate, { args: [{ taskQueue: collector.taskQueue }] });
+    await turn.results();
+    await collector.stop();
+    return turn.workflowId;
+  },
+  'never-collected': async (harness) => {
+    const { turn } = await startCollected(harness, { collector: null, call: migrate(), requester: someone() });
+    const [request] = await harness.requests(turn);
+    await harness.decide(request!, 'allow');
+    await turn.withdraw();
     await turn.results();
     return turn.workflowId;
   },

@@ -1,11 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { Worker, NativeConnection } from '@temporalio/worker';
-import { createActivities } from '../../activities';
-import { turnWorkflowId, type TurnInput } from '../../core/turn';
-import { agentTurn } from '../../workflows';
 import { collectUpdate, snapshotQuery } from '../../workflows/messages';
 import { eventually } from '../support/eventually';
-import { startHarness, U1, type Harness } from '../support/harness';
+import { startCollected, startCollector, type Collector } from '../support/collector';
+import { startHarness, type Harness } from '../support/harness';
 
 const CALL = {
   id: 'call',
@@ -14,73 +10,24 @@ const CALL = {
   arguments: { environment: 'production', sql: 'ADD COLUMN note' },
 };
 
-/** A process that collects: its queue, and whether somebody is there. */
-interface GatewayLike {
-  readonly taskQueue: string;
-  there: boolean;
-  asked: number;
-  /** Nobody is there for the first so many times. */
-  absentTimes: number;
-  beforeFirstAnswer: Promise<void>;
-  stop(): Promise<void>;
-}
-
 describe('a turn that is collected', () => {
   let harness: Harness;
-  const gateways: GatewayLike[] = [];
+  const collectors: Collector[] = [];
   beforeAll(async () => {
     harness = await startHarness();
   }, 30_000);
   afterEach(async () => {
-    for (const gateway of gateways.splice(0)) await gateway.stop();
+    for (const collector of collectors.splice(0)) await collector.stop();
   });
   afterAll(() => harness.close());
 
-  async function gateway(): Promise<GatewayLike> {
-    const connection = await NativeConnection.connect({ address: process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '' });
-    const taskQueue = `gateway-${randomUUID()}`;
-    const { runTool, openRequests } = createActivities(harness.deps);
-    const like: GatewayLike = {
-      taskQueue,
-      there: true,
-      asked: 0,
-      absentTimes: 0,
-      beforeFirstAnswer: Promise.resolve(),
-      stop: () => Promise.resolve(),
-    };
-    const worker = await Worker.create({
-      connection,
-      taskQueue,
-      shutdownGraceTime: '100ms',
-      activities: {
-        openRequests,
-        runTool: async (input: Parameters<typeof runTool>[0]) => {
-          like.asked += 1;
-          if (like.asked === 1) await like.beforeFirstAnswer;
-          const nobody = { state: { status: 'allowed', revision: 0 }, unrecorded: null, nobodyThere: true } as const;
-          return like.there && like.asked > like.absentTimes ? runTool(input) : nobody;
-        },
-      },
-    });
-    const run = worker.run();
-    like.stop = async () => {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await run;
-      await connection.close();
-    };
-    gateways.push(like);
-    return like;
+  async function gateway(): Promise<Collector> {
+    const collector = await startCollector(harness);
+    collectors.push(collector);
+    return collector;
   }
 
-  async function start(collector: string | null, call = CALL) {
-    const turn: TurnInput = { v: 1, turnId: randomUUID(), requester: U1, calls: [call], collected: true };
-    const handle = await harness.holdpoint.client.workflow.start(agentTurn, {
-      workflowId: turnWorkflowId(U1.subject, turn.turnId),
-      taskQueue: harness.taskQueue,
-      args: collector === null ? [turn] : [turn, { taskQueue: collector }],
-    });
-    return { handle, turn: harness.holdpoint.attach({ id: turn.turnId, subject: U1.subject }) };
-  }
+  const start = (collector: string | null, call = CALL) => startCollected(harness, { collector, call });
 
   const ran = (sql: string) => harness.tools.runs.filter(({ arguments: given }) => given['sql'] === sql).length;
   const statusOf = async ({ handle }: Awaited<ReturnType<typeof start>>) =>
