@@ -12,7 +12,7 @@ export interface Refusal {
 
 /** JSON-RPC's code for what the server, and not the message, is the reason of. */
 export const SERVER_ERROR = -32000;
-export const SESSION_UNKNOWN = -32001;
+const SESSION_UNKNOWN = -32001;
 export const INVALID_REQUEST = -32600;
 export const INTERNAL_ERROR = -32603;
 

@@ -13,7 +13,7 @@ import type { ServerProcess, StdioTransport } from './server-process';
 import { StartBackoff } from './start-backoff';
 
 /** The first revision that needs no session. */
-export const STATELESS_REVISION = '2026-07-28';
+const STATELESS_REVISION = '2026-07-28';
 /** Some servers of earlier revisions answer nothing before `initialize`; their clients wait for this. */
 const DISCOVER_MS = 10_000;
 const DISCOVER: JsonObject = {

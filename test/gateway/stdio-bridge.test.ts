@@ -250,13 +250,7 @@ describe('a client of the SDK that starts the bridge', () => {
     const support = join(__dirname, '../support');
     const transport = new StdioClientTransport({
       command: process.execPath,
-      args: [
-        '-r',
-        join(support, 'ts-hook.cjs'),
-        join(support, 'gateway-stdio-bridge-child.ts'),
-        stage.url.href,
-        'token',
-      ],
+      args: [join(support, 'gateway-stdio-bridge-child.cjs'), stage.url.href, 'token'],
     });
     const client = new Client({ name: 'sdk', version: '1' }, { capabilities: { elicitation: {} } });
     client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'decline' }));
@@ -270,5 +264,36 @@ describe('a client of the SDK that starts the bridge', () => {
     await changed;
     await client.close();
     await eventually(() => expect(isRunning(pid)).toBe(false));
+  });
+});
+
+describe('a client without sessions that starts the bridge', () => {
+  const VERSION = '2026-07-28';
+  const META = `"_meta":{"io.modelcontextprotocol/protocolVersion":"${VERSION}","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`;
+  beforeEach(async () => {
+    await stage.close();
+    stage = await openStage({ args: [join(__dirname, '../support/gateway-stdio-stateless-server.cjs')] });
+  });
+
+  it('needs no initialize, and cancels by a notice as on any stdio', async () => {
+    const one = bridge(stage.url);
+    open.push(one);
+    const [discovered] = await one.ask(
+      `{"jsonrpc":"2.0","id":0,"method":"server/discover","params":{${META}}}`,
+      '"id":0',
+    );
+    expect(discovered).toContain(VERSION);
+    const tool = (id: string, name: string) =>
+      `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"${name}","arguments":{},${META}}}`;
+    expect((await one.ask(tool('"é"', 'echo'), '"é"'))[0]).toContain('"text":"{}"');
+    one.send(tool('0', 'hang'));
+    await eventually(() => expect(stage.linesRead().some((line) => line.includes('"hang"'))).toBe(true));
+    one.send('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}');
+    await eventually(() =>
+      expect(stage.linesRead().some((line) => line.includes('notifications/cancelled'))).toBe(true),
+    );
+    one.closeInput();
+    await one.ended;
+    expect(one.lines).toHaveLength(2);
   });
 });

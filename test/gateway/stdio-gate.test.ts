@@ -124,6 +124,22 @@ describe('the gate before a server on stdio', () => {
     expect(seen('echo')).toEqual([]);
   });
 
+  it('may still answer when the process has ended meanwhile; what it passes then is not executed', async () => {
+    const waits: (() => void)[] = [];
+    stage.gate.say = async ({ message }) => {
+      if (toolOf(message) === 'die') return { kind: 'pass' };
+      await new Promise<void>((resolve) => waits.push(resolve));
+      if (toolOf(message) === 'bare') return { kind: 'pass' };
+      return { kind: 'result', result: { content: [] }, delivered: () => undefined };
+    };
+    const [passed, answered] = [await client.call('1', 'bare'), await client.call('2', 'echo')];
+    await whole(client.call('3', 'die'));
+    for (const go of waits) go();
+    await Promise.all([passed.ended, answered.ended]);
+    expect(passed.messages[0]).toContain('"id":1,"error":{"code":-32000,"message":"NOT executed');
+    expect(answered.messages).toEqual(['{"jsonrpc":"2.0","id":2,"result":{"content":[]}}']);
+  });
+
   it('that fails has executed nothing', async () => {
     stage.gate.say = () => Promise.reject(new Error('a fault'));
     const [answer] = await whole(client.call('1', 'bare'));

@@ -168,6 +168,22 @@ describe('ids and progress', () => {
   });
 });
 
+describe('the response to a request', () => {
+  it('is plain JSON where the answer comes at once, and a stream that shows signs of life where it does not', async () => {
+    await stage.close();
+    stage = await openStage({ limits: { keepAliveMs: 20 } });
+    client = await stage.client();
+    const quick = await client.call('1', 'bare');
+    expect(quick.headers['content-type']).toBe('application/json');
+    const slow = await client.call('2', 'hang');
+    expect(slow.headers['content-type']).toBe('text/event-stream');
+    const standing = await client.get();
+    for (const { comments } of [slow, standing]) {
+      await eventually(() => expect(comments.slice(0, 2)).toEqual([': still here', ': still here']));
+    }
+  });
+});
+
 describe('a cancel of an ungated call', () => {
   it.each(['0', '"0"', '7'])('of id %s reaches the server to the byte [WIRE-2, WIRE-3]', async (id) => {
     const held = await client.call(id, 'hang');

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { eventually } from '../support/eventually';
 import { RawClient, whole } from '../support/gateway-stdio-client';
-import { openStage } from '../support/gateway-stdio-stage';
+import { isRunning, openStage } from '../support/gateway-stdio-stage';
 import type { Stage } from '../support/gateway-stdio-stage';
 
 const SERVER = join(__dirname, '../support/gateway-stdio-stateless-server.cjs');
@@ -130,6 +130,15 @@ describe('clients without sessions at a server on stdio', () => {
     expect(performance.now() - start).toBeLessThan(500);
     for (const { messages } of hanging) expect(messages[0]).toContain('"id":1,"error":{"code":-32000');
     expect(textOf((await whole(call(client(), '3', 'pid')))[0])).toContain('pid');
+  });
+
+  it('leave a process that ends when it was idle for long enough', async () => {
+    await stage.close();
+    stage = await openStage({ args: [SERVER], limits: { idleMs: 50 } });
+    const pidNow = async () => Number(/[0-9]+/.exec(textOf((await whole(call(client(), '1', 'pid')))[0]))?.[0]);
+    const pid = await pidNow();
+    await eventually(() => expect(isRunning(pid)).toBe(false));
+    expect(await pidNow()).not.toBe(pid);
   });
 
   it('are judged by the gate, whose results say that they are whole', async () => {

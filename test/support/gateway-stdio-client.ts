@@ -45,8 +45,9 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly messages: string[];
+  /** Comments of its stream so far: signs of life. */
+  readonly comments: string[];
   readonly ended: Promise<void>;
-  readonly isOpen: boolean;
   leave(): void;
 }
 
@@ -118,6 +119,7 @@ export class RawClient {
 
 function answerOf(response: IncomingMessage): Answer {
   const messages: string[] = [];
+  const comments: string[] = [];
   const isStream = response.headers['content-type'] === 'text/event-stream';
   let rest = '';
   response.setEncoding('utf8').on('data', (chunk: string) => {
@@ -125,13 +127,14 @@ function answerOf(response: IncomingMessage): Answer {
     if (!isStream) return;
     const events = rest.split('\n\n');
     rest = events.pop() ?? '';
-    for (const event of events) if (event.startsWith('event: message\ndata: ')) messages.push(event.slice(21));
+    for (const event of events) {
+      if (event.startsWith('event: message\ndata: ')) messages.push(event.slice(21));
+      else comments.push(event);
+    }
   });
-  let open = true;
   const ended = new Promise<void>((resolve) => {
     response.on('error', () => undefined);
     response.on('close', () => {
-      open = false;
       if (!isStream && rest !== '') messages.push(rest);
       resolve();
     });
@@ -140,10 +143,8 @@ function answerOf(response: IncomingMessage): Answer {
     status: response.statusCode ?? 0,
     headers: response.headers,
     messages,
+    comments,
     ended,
-    get isOpen() {
-      return open;
-    },
     leave: () => void response.destroy(),
   };
 }
