@@ -94,12 +94,12 @@ NEST-07 | workflow | here | two sub-agents, each with its own turn, both with a 
 NEST-08 | unit | here | runtime sends "confirm: false" for a tool that a rule gates, "confirm: true" for "read_rows"
 EVT-01 | workflow | here | client listens to t1 while c1 becomes pending
 EVT-02 | workflow | here | events of c1 that goes stale after its allow and opens revision 2
-EVT-03 | gateway | gateway | what the agent reads when "waitFor" is over
+EVT-03 | gateway | here | what the agent reads when "waitFor" is over
 EVT-04 | browser | console | console reloaded three times during the wait
 EVT-05 | api | here | t2 started meanwhile; r1 then allows c1 of t1
 EVT-06 | unit | here | decision field """", "0", "false", "null", ""yes"", "["allow"]"; whole message "null", "42", 1 MB of text
 EVT-07 | api | here | audit, metrics and "_meta" of a call that ran after an allow by r1
-EVT-08 | gateway | gateway | gateway call with a progress token, "waitFor" 30 s
+EVT-08 | gateway | here | gateway call with a progress token, "waitFor" 30 s
 EVT-09 | browser | console | second tab opened at minute 4; first tab's event stream cut and resumed
 EVT-10 | unit | here | one call each denied, expired, withdrawn, refused, failed, unknown
 WHO-01 | api | console | body says "reviewer: "r1"", login belongs to u2
@@ -122,8 +122,8 @@ WHO-17 | unit | here | downstream system checks the permit of an executed call; 
 WHO-18 | workflow | console | call let through by an "emergency" rule
 DENY-01 | workflow | here | c1 denied in t1; the same arguments in t2
 DENY-02 | workflow | here | same digest denied 3 times in 40 min, sent a fourth time, and again after the hour
-DENY-03 | gateway | gateway | denial without a reason
-DENY-04 | gateway | gateway | denial with reason "use the staging copy"
+DENY-03 | gateway | here | denial without a reason
+DENY-04 | gateway | here | denial with reason "use the staging copy"
 DENY-05 | workflow | here | quorum 2: r1 allows, r2 denies
 DENY-06 | workflow | here | requester withdraws; r1 allows 1 s later
 DENY-07 | workflow | here | r1 denies, then r1 sends allow
@@ -259,12 +259,12 @@ GATE-2 | multi | here | dana and eli click together, quorum 1: allow + allow, th
 GATE-3 | kill | here | process killed after the grant was consumed, before any answer
 GATE-4 | kill | here | tool committed, reply lost; once with a declared look-up, once without
 GATE-5 | gateway | here | allowed while the client was away; client repeats the identical call
-GATE-6 | gateway | gateway | deadline passes while the client waits
+GATE-6 | gateway | here | deadline passes while the client waits
 GATE-7 | workflow | here | one of three calls of a turn expires, one is denied, one allowed
 GATE-8 | gateway | here | model repeats a pending call every 100 ms
-GATE-9 | gateway | gateway | denial with a reason
-GATE-10 | gateway | gateway | pending, tool without "outputSchema"
-GATE-11 | gateway | gateway | pending, tool with "outputSchema" requiring "rows: integer"; validating client
+GATE-9 | gateway | here | denial with a reason
+GATE-10 | gateway | here | pending, tool without "outputSchema"
+GATE-11 | gateway | here | pending, tool with "outputSchema" requiring "rows: integer"; validating client
 GATE-12 | workflow | here | upstream asks for input (elicitation, sampling) inside an approved call run by the worker
 `;
 
