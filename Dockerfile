@@ -12,6 +12,8 @@ WORKDIR /app
 COPY --from=build /app/package.json /app/LICENSE ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# A new volume takes over who owns the folder: the gateway's tokens are written as this user.
+RUN install --directory --owner=node --group=node --mode=0700 /var/lib/holdpoint
 USER node
 ENTRYPOINT ["node", "dist/cli/main.js"]
 CMD ["worker"]

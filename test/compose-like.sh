@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs by hand what docker-compose.yml runs in containers, where there is no container engine: the same scripts, and the
-# same environment, read from that file, with host names and ports replaced. Exits 0 when the worker reports ready.
+# same environment, read from that file, with host names and ports replaced. Exits 0 when the worker and the
+# gateway were ready, and ended in order.
 #
 # PostgreSQL is Debian's. Temporal is the real server where `temporal-server` and `temporal-sql-tool` are on PATH (and
 # TEMPORAL_SCHEMA_DIR names the schema folder of the same version); otherwise `temporal server start-dev` takes the
@@ -48,22 +49,23 @@ TEMPORAL_DB_PASSWORD=$(openssl rand -hex 24)
 LEDGER_DB_PASSWORD=$(openssl rand -hex 24)
 HOLDPOINT_PAYLOAD_KEY=$(openssl rand -base64 32)
 export TEMPORAL_RETENTION=30d HOLDPOINT_WEBHOOKS='' HOLDPOINT_PERMIT_KEY_FILE="$work/permit-key"
+export HOLDPOINT_GATEWAY_TOKENS="$work/tokens.json"
 
 # The environment that docker-compose.yml gives a service, with this host in place of the network's names. The server's
 # inner ports (6933-6939, 7234-7246) stay: its membership table has no room for ports over 32767.
 export ports
 ports=$(node -e '
-  const servers = Array.from({ length: 3 }, () => require("node:net").createServer().listen(0, "127.0.0.1"));
+  const servers = Array.from({ length: 4 }, () => require("node:net").createServer().listen(0, "127.0.0.1"));
   setTimeout(() => {
     console.log(servers.map((server) => server.address().port).join(" "));
     servers.forEach((server) => server.close());
   }, 100);')
-read -r db_port grpc_port health_port <<<"$ports"
+read -r db_port grpc_port health_port gateway_port <<<"$ports"
 service_env() { # SERVICE
   node - "$1" <<'JS'
 const { readFileSync } = require('node:fs');
 const { parse } = require('yaml');
-const [db, grpc, health] = process.env.ports.split(' ');
+const [db, grpc, health, gateway] = process.env.ports.split(' ');
 const here = {
   SQL_HOST: '127.0.0.1',
   SQL_PORT: db,
@@ -75,6 +77,10 @@ const here = {
   HOLDPOINT_PERMIT_KEY_FILE: process.env.HOLDPOINT_PERMIT_KEY_FILE,
   HOLDPOINT_HEALTH_HOST: '127.0.0.1',
   HOLDPOINT_HEALTH_PORT: health,
+  HOLDPOINT_GATEWAY_HOST: '127.0.0.1',
+  HOLDPOINT_GATEWAY_PORT: gateway,
+  HOLDPOINT_GATEWAY_PUBLIC_URL: `http://127.0.0.1:${gateway}`,
+  HOLDPOINT_GATEWAY_TOKENS: process.env.HOLDPOINT_GATEWAY_TOKENS,
 };
 const service = process.argv[2];
 const { environment } = parse(readFileSync('docker-compose.yml', 'utf8')).services[service];
@@ -137,8 +143,21 @@ node dist/cli/main.js key new "$HOLDPOINT_PERMIT_KEY_FILE" >"$work/key.log" 2>&1
   >"$work/policy.log" 2>&1 || fail 'the policy cannot be applied'
 in_background worker run_in_service worker node dist/cli/main.js worker
 worker=${pids[-1]}
-ready() { node -e 'fetch(process.argv[1]).then((answer) => process.exit(answer.ok ? 0 : 1))' "http://127.0.0.1:$health_port/healthz"; }
-until_true 60 'the worker' ready
-kill -s TERM "$worker"
-wait "$worker" || fail 'the worker did not stop cleanly'
-echo 'the worker was ready, and stopped cleanly'
+ready() { node -e 'fetch(process.argv[1]).then((answer) => process.exit(answer.ok ? 0 : 1))' "http://127.0.0.1:$1/healthz"; }
+until_true 60 'the worker' ready "$health_port"
+
+step 'gateway'
+token=$(run_in_service gateway node dist/cli/main.js gateway token new "$HOLDPOINT_GATEWAY_TOKENS" \
+  --subject user:amira --agent support-bot 2>"$work/token.log") || fail 'no token can be made'
+in_background gateway run_in_service gateway node dist/cli/main.js gateway
+gateway=${pids[-1]}
+until_true 60 'the gateway' ready "$gateway_port"
+# 404: it knows the token, and no such server.
+refused() { node -e 'fetch(process.argv[1], { method: "POST", headers: { authorization: `Bearer ${process.argv[2]}` } }).then(({ status }) => console.log(status))' \
+  "http://127.0.0.1:$gateway_port/mcp/none" "$1"; }
+[ "$(refused "$token")" = 404 ] && [ "$(refused hp_wrong)" = 401 ] || fail 'the gateway does not tell tokens apart'
+for part in gateway worker; do
+  kill -s TERM "${!part}"
+  wait "${!part}" || fail "the $part did not stop cleanly"
+  echo "the $part was ready, and stopped cleanly"
+done

@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { newToken } from '../gateway/edge/new-token';
+import { readEdgeSettings } from '../gateway/edge/settings';
 import { SEARCH_ATTRIBUTES, SERVER_SETTINGS } from '../worker/temporal-server';
 
 interface Service {
@@ -41,7 +44,7 @@ describe('docker-compose.yml', () => {
 
   test('opens ports to this host alone', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
-    expect(ports).toEqual(['127.0.0.1:7233:7233', '127.0.0.1:8080:8080']);
+    expect(ports).toEqual(['127.0.0.1:8484:8484', '127.0.0.1:7233:7233', '127.0.0.1:8080:8080']);
   });
 
   test('mounts only files that exist', () => {
@@ -55,6 +58,7 @@ describe('docker-compose.yml', () => {
   test('checks the health of everything that keeps running', () => {
     const running = Object.entries(services).filter(([, { restart }]) => restart === 'unless-stopped');
     expect(running.map(([name, { healthcheck }]) => [name, healthcheck !== undefined])).toEqual([
+      ['gateway', true],
       ['postgres', true],
       ['temporal', true],
       ['temporal-ui', true],
@@ -64,6 +68,37 @@ describe('docker-compose.yml', () => {
 
   test('lets nobody decide in the Temporal UI, where anyone may claim any name', () => {
     expect(services['temporal-ui']?.environment).toMatchObject({ TEMPORAL_DISABLE_WRITE_ACTIONS: 'true' });
+  });
+});
+
+describe('the gateway of docker-compose.yml', () => {
+  const { worker, gateway } = services;
+
+  test('works on the Temporal and the ledger of the worker, with the same keys', () => {
+    const shared = Object.entries(gateway?.environment ?? {}).filter(([name]) => !name.includes('_GATEWAY_'));
+    expect(shared.map(([name]) => name)).toEqual([
+      'TEMPORAL_ADDRESS',
+      'TEMPORAL_NAMESPACE',
+      'HOLDPOINT_LEDGER_URL',
+      'HOLDPOINT_PERMIT_KEY_FILE',
+      'HOLDPOINT_PAYLOAD_KEY',
+    ]);
+    expect(worker?.environment).toMatchObject(Object.fromEntries(shared));
+  });
+
+  test('keeps its tokens in a folder, where a file that is replaced is seen, and which its user owns in the image', () => {
+    expect(gateway?.volumes).toContain('gateway-tokens:/var/lib/holdpoint');
+    expect(gateway?.environment?.['HOLDPOINT_GATEWAY_TOKENS']).toBe('/var/lib/holdpoint/tokens.json');
+    expect(read('Dockerfile')).toContain('--owner=node --group=node --mode=0700 /var/lib/holdpoint\nUSER node\n');
+  });
+
+  test('has settings that the gateway takes', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-compose-'));
+    const tokens = join(folder, 'tokens.json');
+    newToken(tokens, { subject: 'user:amira', agent: 'bot' });
+    const env = { ...gateway?.environment, HOLDPOINT_GATEWAY_TOKENS: tokens };
+    expect(readEdgeSettings(env)).toMatchObject({ ok: true, settings: { host: '0.0.0.0', port: 8484 } });
+    rmSync(folder, { recursive: true });
   });
 });
 

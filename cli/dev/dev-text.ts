@@ -70,7 +70,7 @@ function clientText({ dev: { gateway, agent }, active, cwd }: Shown): readonly s
 }
 
 /** Who may do what by the active policy, and what an unsigned decision is worth. */
-export function whoText({ dev, reviewer, active, cwd, paint }: Shown & { readonly active: Active }): string {
+function whoText({ dev, reviewer, active, cwd, paint }: Shown & { readonly active: Active }): string {
   const keyFile = shorter(relative(cwd, reviewer.keyFile), reviewer.keyFile);
   const trust =
     active.trust === 'namespace'
