@@ -222,3 +222,22 @@ describe('docs/cli.md', () => {
     for (const name of [...names, 'HOLDPOINT_GATEWAY_TOKEN']) expect(text).toContain(`\`${name}\``);
   });
 });
+
+describe('docs/clients.md', () => {
+  const text = readFileSync(join(__dirname, '../../docs/clients.md'), 'utf8');
+  const blocks = (kind: string) =>
+    [...text.matchAll(new RegExp(`\`\`\`${kind}\\n([^]*?)\`\`\``, 'g'))].map(([, body = '']) => body);
+
+  test('has settings that are JSON', () => {
+    expect(blocks('json')).toHaveLength(3);
+    for (const block of blocks('json')) expect(() => JSON.parse(block) as unknown).not.toThrow();
+  });
+
+  test('has the address and the token in the form that "holdpoint dev" prints', () => {
+    const addresses = new Set(
+      [...text.matchAll(/http:\/\/127\.0\.0\.1:\d+\/\S*?mcp\/[\w-]+/g)].map(([found]) => found),
+    );
+    expect([...addresses]).toEqual(['http://127.0.0.1:8484/mcp/orders-db']);
+    expect(text).toContain('cat .holdpoint/keys/agent.token');
+  });
+});
