@@ -1,5 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
+import type { Dependencies } from '../activities/dependencies';
 import { loadPermitKey, type PermitKey } from '../activities/permit-key';
 import { dataConverterFor } from '../client/payload-codec';
 import { refusal, type Refusal } from '../core/errors';
@@ -24,6 +25,8 @@ export interface GatewayOptions {
   readonly log: Log;
   /** The page of a request in the console; none by default. */
   readonly reviewUrl?: (operationId: string) => string | null;
+  /** Told of each step of running a tool, so that a test may stop or kill the process there. */
+  readonly onStep?: NonNullable<Dependencies['onStep']>;
 }
 
 /** Everything behind the edge: what needs a ledger and Temporal. */
@@ -63,11 +66,12 @@ interface Opening {
 }
 
 async function open(options: GatewayOptions, { permitKey, opened }: Opening): Promise<OpenedParts> {
-  const { settings, edge, env, log } = options;
+  const { settings, edge, env, log, onStep } = options;
   const store = await openStore(settings.ledgerUrl, log);
   opened.push(() => store.close());
   const secretsKey = settings.secretsKey ?? secretsKeyFrom(permitKey);
-  const deps = openDependencies({ ...settings, store, permitKey, secretsKey, log, env });
+  const steps = onStep === undefined ? {} : { onStep };
+  const deps = openDependencies({ ...settings, ...steps, store, permitKey, secretsKey, log, env });
   opened.push(() => deps.servers.closeAll());
   if ((await deps.ledger.activePolicy()) === null) return { ok: false, ...refusal('NO_POLICY') };
   const temporal = await connectTemporal(settings).catch(reasonOf);
