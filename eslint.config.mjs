@@ -11,7 +11,7 @@ const namedExportsOnly = [
 const hostGlobals = ['process', 'Buffer', 'crypto', 'fetch', 'structuredClone', 'performance', 'require', '__dirname'];
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', '.holdpoint/'] },
+  { ignores: ['dist/', 'coverage/', '.holdpoint/', 'test/clients/*.mjs'] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

@@ -12,7 +12,7 @@ const HELP = `Runs the official MCP conformance suite through a gateway.
 
   node -r ./test/support/ts-hook.cjs test/conformance/run-conformance.ts --upstream URL --suite FILE [--node FILE] [-- ARGS]
 
-  --upstream URL   the SDK repository's everything server, running; it is in no package
+  --upstream URL   the SDK repository's everything server, running; it is in no package. Or a command, "stdio:node FILE"
   --suite FILE     dist/index.js of @modelcontextprotocol/conformance
   --node FILE      a Node >= 22, which the suite needs; this one by default
   ARGS             further arguments of the suite, such as --requirements 2025-11-25
@@ -63,12 +63,18 @@ people:
   r1: { groups: [dba] }
 servers:
   everything:
-    http: { url: '${upstream}' }
+    ${transportOf(upstream)}
     session: client
 access:
   - { subjects: ['*'], agents: ['*'], server: everything, tools: ['*'] }
 rules: []
 `;
+}
+
+function transportOf(upstream: string): string {
+  if (!upstream.startsWith('stdio:')) return `http: { url: '${upstream}' }`;
+  const [command = '', ...args] = upstream.slice('stdio:'.length).split(' ');
+  return `stdio: { command: ${JSON.stringify(command)}, args: ${JSON.stringify(args)} }`;
 }
 
 async function startHop(port: number, { to, token }: { readonly to: string; readonly token: string }): Promise<Server> {
