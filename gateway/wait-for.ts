@@ -1,4 +1,4 @@
-import type { GateOptions } from './gate/gate';
+import type { GateOptions } from './gate/hold-context';
 
 /** Clients that say how a call goes on stay longer: for these an open call is no sign of a fault. */
 const WITH_PROGRESS_MS = 30_000;

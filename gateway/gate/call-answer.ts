@@ -7,7 +7,7 @@ import { unreachable } from '../../core/unreachable';
 import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
 import { endAnswer } from '../answers/end-answer';
 import { allowedAnswer, pendingAnswer, runningAnswer } from '../answers/pending-answer';
-import { refusedResult, unrecordedAnswer } from '../answers/unopened-answer';
+import { refusedResult, unreadResult, unrecordedAnswer } from '../answers/unopened-answer';
 import type { GateAnswer } from '../ports';
 
 /** When a client should come back for a call that waits for people, and for one that only has to be collected. */
@@ -54,6 +54,16 @@ function ended(
   const { deliveredAtMs } = claim;
   const replayEndsAtMs = deliveredAtMs === null ? null : deliveredAtMs + REPLAY_MS;
   return endAnswer({ ...call, end, delivered: deliveredAtMs !== null, replayEndsAtMs });
+}
+
+/** Where the ledger cannot be read of a call that may have been sent. */
+export function unreadAnswer(
+  { operationId, asked }: ClaimedCall,
+  { hasOutputSchema, detail }: { readonly hasOutputSchema: boolean; readonly detail: string },
+): GateAnswer {
+  const { revision = null, digest = null, rule = null } = asked ?? {};
+  const call = { operationId, revision, digest, rule, reviewUrl: null, hasOutputSchema };
+  return standing(unreadResult(call, { retryAfterMs: COME_BACK_MS, detail }));
 }
 
 /** The refusal of a call that is no operation: nothing was asked of anybody. */

@@ -1,4 +1,5 @@
 import { HoldpointError } from '../../client/errors';
+import { once } from 'node:events';
 import { collectTurn } from '../../client/collect-turn';
 import type { TurnStart } from '../../client/start-turn';
 import { temporalError } from '../../client/temporal-error';
@@ -8,7 +9,7 @@ import { GATEWAY_CALL_ID } from '../../core/gateway-call';
 import { turnWorkflowId } from '../../core/turn';
 import type { PackedSnapshot } from '../../core/turn-packing';
 import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
-import type { GateContext } from './gate';
+import type { HoldContext } from './hold-context';
 import type { HeldCall } from './held-call';
 import type { Hold } from './hold';
 import { callContext } from './session-context';
@@ -24,17 +25,21 @@ interface Collecting {
  * Says to the turn of a call that somebody is here to take its result, once for all who wait here, and starts it where
  * it is new. Settles when the turn is over; rejects with a HoldpointError where Temporal refused or cannot be reached.
  */
-export async function collectFor(context: GateContext, held: HeldCall, collecting: Collecting): Promise<void> {
+export async function collectFor(context: HoldContext, held: HeldCall, collecting: Collecting): Promise<void> {
   const { holds, client, deps } = context;
   const { claim, hold, signal } = collecting;
   const { operationId: id, state } = claim;
   const { session } = held.incoming;
   const workflowId = turnWorkflowId(session.requester.subject, claim.turnId);
   if (state?.status === 'allowed') listAhead(context, held, hold);
+  // Until the first of several callers has told the turn, there may be none.
+  await hold.told;
   // An allowed one waits for nothing else: whoever collected it before has left.
   if (!holds.isCollected(id) || state?.status === 'allowed') {
     holds.noteCollected(id);
-    const told = await tellTurn(context, held, claim);
+    const telling = tellTurn(context, held, claim);
+    hold.told = telling.catch(() => undefined);
+    const told = await telling;
     if (told !== null && isOver(told)) return;
     const state = told === null ? null : pendingState(told);
     if (state !== null) hold.tell(state);
@@ -43,13 +48,15 @@ export async function collectFor(context: GateContext, held: HeldCall, collectin
     await untilClosed(client, workflowId, signal);
     if (!signal.aborted) holds.forgetCollected(id);
   } catch (error) {
-    // The ledger tells where the call stands.
-    if (!signal.aborted) deps.log.warn({ operationId: id, error: String(error) }, 'gateway.notWatched');
+    if (signal.aborted) return;
+    deps.log.warn({ operationId: id, error: String(error) }, 'gateway.notWatched');
+    // What happens here is still heard; for the rest, the ledger tells where the call stands when the wait is over.
+    await once(signal, 'abort');
   }
 }
 
 /** The re-check of an allowed call lists the tools of its server: begun now, it serves. */
-function listAhead({ tools, deps }: GateContext, { incoming, active }: HeldCall, hold: Hold): void {
+function listAhead({ tools, deps }: HoldContext, { incoming, active }: HeldCall, hold: Hold): void {
   const nowMs = performance.now();
   hold.allowedSinceMs = nowMs;
   const { session } = incoming;
@@ -64,7 +71,7 @@ function listAhead({ tools, deps }: GateContext, { incoming, active }: HeldCall,
 }
 
 /** @returns what the turn says of itself; null where it does not answer in time. Throws its refusal. */
-async function tellTurn(context: GateContext, held: HeldCall, claim: ClaimedCall): Promise<PackedSnapshot | null> {
+async function tellTurn(context: HoldContext, held: HeldCall, claim: ClaimedCall): Promise<PackedSnapshot | null> {
   const { client, taskQueue, ownQueue, holds, deps } = context;
   const place = { taskQueue, collector: { taskQueue: ownQueue } };
   try {

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Client } from '@temporalio/client';
-import type { Dependencies } from '../../activities/dependencies';
 import { readToolPage } from '../../activities/tool-listing';
 import type { ToolDefinition } from '../../activities/tool-server';
 import { HoldpointError } from '../../client/errors';
@@ -15,38 +13,26 @@ import type { ClientSession, Gate, GateAnswer, IncomingCall } from '../ports';
 import { refusedAnswer } from './call-answer';
 import { entryOf, gatingOf, mayBeHeld } from './gating';
 import { answerHeld } from './held-call';
+import type { GateOptions, HoldContext } from './hold-context';
 import { Holds } from './holds';
 import { SessionTools } from './session-tools';
+import { isTask, Tasks } from './tasks';
 import { readToolCall, type ToolCallParams } from './tool-call';
 
-export interface GateOptions {
-  readonly deps: Dependencies;
-  /** Temporal's client. */
-  readonly client: Client;
-  /** Where turns run. */
-  readonly taskQueue: string;
-  /** How long a call waits for its decision before the pending answer, by client and call. */
-  readonly waitForMs: (caller: { readonly clientName: string | null; readonly wantsProgress: boolean }) => number;
-  /** The page of a request in the console; null where there is none. */
-  readonly reviewUrl: (operationId: string) => string | null;
-}
-
-/** The parts of a gateway that its calls share. */
-export interface GateContext extends GateOptions {
-  /** The task queue of this gateway alone. */
-  readonly ownQueue: string;
-  readonly holds: Holds;
-  readonly tools: SessionTools;
+/** Everything that judging a call needs. */
+interface GateContext extends HoldContext {
+  readonly tasks: Tasks;
 }
 
 /** The gate, and what its activity worker needs of it. */
-export function createGate(options: GateOptions): { readonly gate: Gate; readonly context: GateContext } {
-  const context: GateContext = {
+export function createGate(options: GateOptions): { readonly gate: Gate; readonly context: HoldContext } {
+  const shared = {
     ...options,
     ownQueue: `holdpoint-gateway-${randomUUID()}`,
     holds: new Holds(),
     tools: new SessionTools(options.deps.log),
   };
+  const context: GateContext = { ...shared, tasks: new Tasks(shared) };
   return {
     context,
     gate: {
@@ -57,7 +43,8 @@ export function createGate(options: GateOptions): { readonly gate: Gate; readonl
 }
 
 async function judge(context: GateContext, incoming: IncomingCall): Promise<GateAnswer> {
-  if (incoming.message.method !== 'tools/call') return { kind: 'pass' };
+  const cameAtMs = performance.now();
+  if (incoming.message.method !== 'tools/call') return context.tasks.answer(incoming);
   const read = readToolCall(incoming.message);
   if (!read.ok) return { kind: 'error', error: { code: -32602, message: read.detail } };
   const active = await context.deps.ledger.activePolicy();
@@ -74,7 +61,8 @@ async function judge(context: GateContext, incoming: IncomingCall): Promise<Gate
       return refusedAnswer(gating.refusal);
     case 'hold': {
       const fitting = parseArguments(read.call.arguments);
-      if (fitting.ok) return answerHeld(context, { incoming, call: read.call, tool, active });
+      const held = { incoming, call: read.call, tool, active, cameAtMs };
+      if (fitting.ok) return isTask(held) ? context.tasks.begin(held) : answerHeld(context, held);
       const names = { server: session.server, tool: read.call.tool };
       return refusedAnswer(refusal('ARGUMENTS_INVALID', { ...names, detail: fitting.detail }));
     }
@@ -83,7 +71,7 @@ async function judge(context: GateContext, incoming: IncomingCall): Promise<Gate
 
 /** The tool as the client's session lists it; access is judged first, so nobody learns of tools that are not theirs. */
 async function listedTool(
-  { tools, deps }: GateContext,
+  { tools, deps }: HoldContext,
   session: ClientSession,
   { active, call }: { readonly active: Active; readonly call: ToolCallParams },
 ): Promise<ToolDefinition | Refusal> {

@@ -5,10 +5,10 @@ import type { Active } from '../../ledger/ledger';
 import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
 import { wholeResultOf } from '../../ledger/rows';
 import type { GateAnswer, IncomingCall } from '../ports';
-import { answerOf } from './call-answer';
+import { answerOf, unreadAnswer } from './call-answer';
 import { callKey } from './call-key';
 import { collectFor } from './collect';
-import type { GateContext } from './gate';
+import type { HoldContext } from './hold-context';
 import { reportWaiting } from './report-waiting';
 import { callContext } from './session-context';
 import type { ToolCallParams } from './tool-call';
@@ -20,27 +20,46 @@ export interface HeldCall {
   readonly call: ToolCallParams;
   readonly tool: ToolDefinition;
   readonly active: Active;
+  /** By the monotonic clock. */
+  readonly cameAtMs: number;
 }
 
-type KeyedClaim = ClaimedCall & { readonly callKey: string };
+export type KeyedClaim = ClaimedCall & { readonly callKey: string };
 
 /** Finds the operation of a protected call, waits with it for as long as the client is made to wait, and says what is true then. */
-export async function answerHeld(context: GateContext, held: HeldCall): Promise<GateAnswer> {
+export async function answerHeld(context: HoldContext, held: HeldCall): Promise<GateAnswer> {
+  const claim = await claimOf(context, held);
+  if (claim.state?.status === 'ended') return say(context, held, claim);
+  return answerWhenOver(context, held, { claim, waitForMs: waitForMsOf(context, held) });
+}
+
+/** The operation of a protected call. */
+export async function claimOf(context: HoldContext, held: HeldCall): Promise<KeyedClaim> {
   const { session } = held.incoming;
   const key = keyOf(context, held);
   const identity = { callKey: key, subject: session.requester.subject, server: session.server, tool: held.call.tool };
-  const claim = { ...(await context.deps.ledger.claimCall(identity)), callKey: key };
-  if (claim.state?.status === 'ended') return say(context, held, claim);
-  const waited = await holdUntilEnd(context, held, claim);
+  return { ...(await context.deps.ledger.claimCall(identity)), callKey: key };
+}
+
+interface Staying {
+  readonly claim: KeyedClaim;
+  readonly waitForMs: number;
+}
+
+/** Waits with an operation, and says what is true when it is over or the time is. */
+export async function answerWhenOver(context: HoldContext, held: HeldCall, staying: Staying): Promise<GateAnswer> {
+  const { claim } = staying;
+  const waited = await holdUntilEnd(context, held, staying);
   const { state, failure } = waited;
   const now = state === null ? await standing(context, claim, waited) : { ...claim, ...waited.asked, state };
+  if ('unread' in now) return unreadAnswer(claim, { hasOutputSchema: hasOutputSchema(held), detail: now.unread });
   const mayBeDone = now.state?.status === 'dispatched' || now.state?.status === 'ended';
   // Whatever fails, nobody is told that nothing was done where something may have been.
   if (failure !== null && !mayBeDone) throw failure;
   return say(context, held, now);
 }
 
-function keyOf({ deps }: GateContext, { incoming: { session }, call, active }: HeldCall): string {
+function keyOf({ deps }: HoldContext, { incoming: { session }, call, active }: HeldCall): string {
   const { requester, server } = session;
   const { tool, arguments: given, ownKey } = call;
   const bound = callContext(active.policy, session, { ...call, checkpoint: undefined })?.session ?? null;
@@ -58,7 +77,7 @@ interface Waited {
   readonly failure: Error | null;
 }
 
-async function holdUntilEnd(context: GateContext, held: HeldCall, claim: ClaimedCall): Promise<Waited> {
+async function holdUntilEnd(context: HoldContext, held: HeldCall, { claim, waitForMs }: Staying): Promise<Waited> {
   const { holds } = context;
   const hold = holds.getOrAdd(claim.operationId);
   const { session, signal } = held.incoming;
@@ -69,7 +88,7 @@ async function holdUntilEnd(context: GateContext, held: HeldCall, claim: Claimed
   let state: CallState | null = null;
   try {
     const closed = collectFor(context, held, { claim, hold, signal: watching.signal });
-    state = await waitForEnd(hold, { closed, signal, waitForMs: waitForMsOf(context, held) });
+    state = await waitForEnd(hold, { closed, signal, waitForMs });
   } catch (error) {
     failure = error instanceof Error ? error : new Error(String(error));
   } finally {
@@ -81,23 +100,30 @@ async function holdUntilEnd(context: GateContext, held: HeldCall, claim: Claimed
   return { state, failure, asked: hold.asked === null ? {} : { asked: hold.asked }, isSent: hold.isSent };
 }
 
-/** Where the call stands on record; where that cannot be read of a call that was sent from here, it is under way. */
-async function standing({ deps }: GateContext, claim: KeyedClaim, { isSent }: Waited): Promise<KeyedClaim> {
+/** Where the call stands on record. Throws where that cannot be read, and the call has certainly not been sent. */
+async function standing({ deps }: HoldContext, claim: KeyedClaim, { isSent }: Waited): Promise<KeyedClaim | Unread> {
   try {
     return { ...(await deps.ledger.readClaimedCall(claim)), callKey: claim.callKey };
   } catch (error) {
-    if (!isSent) throw error;
+    // Another gateway may have run what was on record; what was not has certainly not run.
+    if (!isSent && claim.state === null) throw error;
     deps.log.warn({ operationId: claim.operationId, error: String(error) }, 'gateway.unread');
-    return { ...claim, state: { status: 'dispatched', lookUpAtMs: 0 } };
+    return { unread: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function waitForMsOf(context: GateContext, { incoming, call }: HeldCall): number {
-  const wantsProgress = call.progressToken !== null && incoming.notify !== undefined;
-  return context.waitForMs({ clientName: incoming.session.clientName, wantsProgress });
+interface Unread {
+  readonly unread: string;
 }
 
-async function say(context: GateContext, { tool }: HeldCall, claim: KeyedClaim): Promise<GateAnswer> {
+/** Counted from when the call came. */
+function waitForMsOf(context: HoldContext, { incoming, call, cameAtMs }: HeldCall): number {
+  const wantsProgress = call.progressToken !== null && incoming.notify !== undefined;
+  const waitForMs = context.waitForMs({ clientName: incoming.session.clientName, wantsProgress });
+  return Math.max(waitForMs - (performance.now() - cameAtMs), 0);
+}
+
+export async function say(context: HoldContext, held: HeldCall, claim: KeyedClaim): Promise<GateAnswer> {
   const { ledger, log } = context.deps;
   const { callKey: key, operationId } = claim;
   const state = await whole(context, claim);
@@ -106,12 +132,20 @@ async function say(context: GateContext, { tool }: HeldCall, claim: KeyedClaim):
       log.warn({ operationId, error: String(error) }, 'gateway.deliveryNotRecorded');
     });
   };
-  const hasOutputSchema = tool.raw['outputSchema'] !== undefined;
-  return answerOf(state, { claim, hasOutputSchema, reviewUrl: context.reviewUrl(operationId), onDelivered });
+  return answerOf(state, {
+    claim,
+    hasOutputSchema: hasOutputSchema(held),
+    reviewUrl: context.reviewUrl(operationId),
+    onDelivered,
+  });
+}
+
+function hasOutputSchema({ tool }: HeldCall): boolean {
+  return tool.raw['outputSchema'] !== undefined;
 }
 
 /** The state with the tool's whole result, however long; it is only named where the ledger does not give it. */
-async function whole({ deps }: GateContext, { state, operationId }: ClaimedCall): Promise<CallState | null> {
+async function whole({ deps }: HoldContext, { state, operationId }: ClaimedCall): Promise<CallState | null> {
   const end: CallOutcome | null = state?.status === 'ended' ? state.end : null;
   if (end?.outcome !== 'executed' || end.result?.kind !== 'stored') return state;
   const row = await deps.ledger.operation(operationId).catch((error: unknown) => {

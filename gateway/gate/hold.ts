@@ -18,6 +18,8 @@ export class Hold {
   running = false;
   /** True once its tool was called from this process. */
   isSent = false;
+  /** Settles once its turn was told that somebody is here, or could not be; never rejects. */
+  told: Promise<unknown> | undefined;
   /** Its latest approval request, as far as this process has heard of one. */
   asked: ClaimedCall['asked'] = null;
   /** When an allow was found on record, by the monotonic clock: a listing begun then or later serves the re-check. */

@@ -8,6 +8,8 @@ export interface ToolCallParams {
   readonly ownKey: string | null;
   readonly checkpoint: JsonValue | undefined;
   readonly progressToken: string | number | null;
+  /** What the client asked a task for (2025-11-25); null where it asked for none. */
+  readonly task: { readonly ttlMs: number | null } | null;
   /** What a client answers a server's question with (`inputResponses`, `requestState`): bound like the arguments. */
   readonly retry: JsonObject | null;
 }
@@ -33,8 +35,22 @@ export function readToolCall({ params }: ClientMessage): ReadToolCall {
   const checkpoint = said[CHECKPOINT_META];
   return {
     ok: true,
-    call: { tool: name, arguments: given, ownKey, checkpoint, progressToken, retry: retryOf(params) },
+    call: {
+      tool: name,
+      arguments: given,
+      ownKey,
+      checkpoint,
+      progressToken,
+      task: taskOf(params),
+      retry: retryOf(params),
+    },
   };
+}
+
+function taskOf({ task }: JsonObject): ToolCallParams['task'] {
+  if (task === undefined || !isJsonObject(task)) return null;
+  const { ttl } = task;
+  return { ttlMs: typeof ttl === 'number' && ttl > 0 ? ttl : null };
 }
 
 function retryOf({ inputResponses, requestState }: JsonObject): JsonObject | null {
