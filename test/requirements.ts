@@ -253,7 +253,7 @@ BYPASS-4 | gateway | here | ""params":{"name":"read_file","name":"delete_all"}"
 BYPASS-5 | gateway | gateway | no policy applied yet; policy row unreadable while running
 BYPASS-6 | gateway | here | tool with no hints; "readOnlyHint: true" on a deleting tool of a server with "hints: untrusted"
 BYPASS-7 | gateway | here | model passes "confirm: true", "force: true" or "approved_by: "dana""
-BYPASS-8 | gateway | gateway | "params.task" on a protected call, then tasks/get, tasks/result, from X and from Y
+BYPASS-8 | gateway | here | "params.task" on a protected call, then tasks/get, tasks/result, from X and from Y
 GATE-1 | gateway | here | same call twice in flight, same requester, no key
 GATE-2 | multi | here | dana and eli click together, quorum 1: allow + allow, then allow + deny
 GATE-3 | kill | here | process killed after the grant was consumed, before any answer
