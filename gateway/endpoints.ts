@@ -48,10 +48,11 @@ export class Endpoints {
     );
     if (entry === undefined || !entry.enabled || !isTheirs) return { kind: 'none' };
     const known = this.open.get(name);
-    if (known?.identity === entry.identity) return { kind: 'endpoint', endpoint: known.endpoint };
+    const identity = `${entry.identity} ${entry.session}`;
+    if (known?.identity === identity) return { kind: 'endpoint', endpoint: known.endpoint };
     const created = this.create(entry);
     if ('code' in created) return { kind: 'unavailable', refusal: created };
-    this.open.set(name, { identity: entry.identity, endpoint: created });
+    this.open.set(name, { identity, endpoint: created });
     void known?.endpoint.close();
     return { kind: 'endpoint', endpoint: created };
   }
@@ -61,7 +62,7 @@ export class Endpoints {
     this.open.clear();
   }
 
-  private create({ name, transport }: ServerEntry): Endpoint | Refusal {
+  private create({ name, transport, session }: ServerEntry): Endpoint | Refusal {
     const { gate, edge, sessionKey, deps } = this.options;
     const { sessionIdleMs, sessionsPerRequester } = edge;
     const { resolveSecret, log } = deps;
@@ -79,6 +80,7 @@ export class Endpoints {
     }
     const url = new URL(transport.url);
     const upstream = { server: name, url, headers: headers.value, agent: keepAliveAgent(url) };
-    return createHttpEndpoint({ upstream, gate, sessionKey, sessionIdleMs, sessionsPerRequester });
+    const runsOnSession = session === 'client';
+    return createHttpEndpoint({ upstream, gate, sessionKey, sessionIdleMs, sessionsPerRequester, runsOnSession });
   }
 }

@@ -234,16 +234,16 @@ NAME-2 | gateway | gateway | prefixed name called on "/mcp"
 NAME-3 | gateway | gateway | server "acme_" + tool "status", server "acme" + tool "_status"; server "my_server" + tool "my_tool"
 NAME-4 | gateway | gateway | rule on "apply_migration"; called prefixed on "/mcp", plain on "/mcp/orders-db"
 NAME-5 | gateway | gateway | "resources/read" on "/mcp" with a URI of the second server
-SESS-1 | gateway | gateway | upstream hands out "Mcp-Session-Id"
-SESS-2 | gateway | gateway | client sends a session id that the gateway does not know
-SESS-3 | gateway | gateway | two clients of one server; one sets log level "error", one subscribes to a resource
-SESS-4 | gateway | gateway | upstream sends tools/list_changed
-SESS-5 | gateway | gateway | upstream asks the client something (elicitation, sampling) inside an ungated call over SSE
-SESS-6 | gateway | gateway | two clients both use JSON-RPC id "1", and one id ""1"", at once
+SESS-1 | gateway | here | upstream hands out "Mcp-Session-Id"
+SESS-2 | gateway | here | client sends a session id that the gateway does not know
+SESS-3 | gateway | here | two clients of one server; one sets log level "error", one subscribes to a resource
+SESS-4 | gateway | here | upstream sends tools/list_changed
+SESS-5 | gateway | here | upstream asks the client something (elicitation, sampling) inside an ungated call over SSE
+SESS-6 | gateway | here | two clients both use JSON-RPC id "1", and one id ""1"", at once
 WIRE-1 | gateway | gateway | two clients use progress token "1" on the same server
 WIRE-2 | gateway | gateway | client cancels an ungated call that runs upstream
 WIRE-3 | gateway | gateway | cancel notice whose "requestId" is "0"
-WIRE-4 | gateway | gateway | client cancels or drops while its call is pending; allow comes 27 s later
+WIRE-4 | gateway | here | client cancels or drops while its call is pending; allow comes 27 s later
 WIRE-5 | unit | here | "é" or an emoji split across two 4 096-byte chunks
 WIRE-6 | gateway | gateway | upstream error "-32050", message "disk full", "data: {"vendor":1}"
 BYPASS-1 | gateway | gateway | client's "Authorization" header; token for another audience

@@ -1,20 +1,20 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { exchange, type HttpExchange } from '../../activities/http-exchange';
 import { answerRefusal, refusalOf } from '../edge/edge-refusal';
 import type { Admitted } from '../edge/admit';
 import { readRequestBody } from '../edge/read-body';
-import { createSessionIds, type SessionIds } from '../edge/session-ids';
 import type { ClientMessage, Gate } from '../ports';
 import { readMessage } from '../read-message';
 import { EventResponse } from '../stdio/event-response';
 import { isGated, judgeCall } from '../stdio/judge-call';
 import { idText } from '../stdio/raw-json';
 import { errorText, refuse, unknownSession } from '../stdio/refusal';
-import { asStateless, withNotices } from './gate-views';
+import { ClientSessions } from './client-sessions';
+import { gateFor } from './gate-views';
 import { upstreamHeaders } from './headers';
 import { HttpSession, StatelessSession, type HttpUpstream } from './http-session';
 import { isEventStream, relayBytes, relayList, UPSTREAM_GONE, type Relaying } from './relay-answer';
-import { HttpSessions } from './http-sessions';
 import { headerMismatch, statelessSender, type StatelessSender } from './stateless';
 
 /** One server's endpoint of the gateway. */
@@ -31,6 +31,8 @@ export interface HttpEndpointOptions {
   readonly sessionKey: Uint8Array;
   readonly sessionIdleMs: number;
   readonly sessionsPerRequester: number;
+  /** True where approved calls run on the client's own session. */
+  readonly runsOnSession: boolean;
 }
 
 /**
@@ -50,15 +52,13 @@ interface Exchange {
 class HttpEndpoint implements Endpoint {
   private readonly upstream: HttpUpstream;
   private readonly gate: Gate;
-  private readonly ids: SessionIds;
-  private readonly sessions: HttpSessions;
+  private readonly sessions: ClientSessions;
   private readonly profiles = new Map<string, object>();
 
-  constructor({ upstream, gate, sessionKey, ...limits }: HttpEndpointOptions) {
-    this.upstream = upstream;
+  constructor({ gate, ...options }: HttpEndpointOptions) {
+    this.upstream = options.upstream;
     this.gate = gate;
-    this.ids = createSessionIds({ key: sessionKey, server: upstream.server });
-    this.sessions = new HttpSessions(limits);
+    this.sessions = new ClientSessions(options);
   }
 
   async handle(req: IncomingMessage, res: ServerResponse, caller: Admitted): Promise<void> {
@@ -110,26 +110,17 @@ class HttpEndpoint implements Endpoint {
     if (sender !== null) return this.stateless(req, requester, sender);
     const given = req.headers['mcp-session-id'];
     if (given === undefined) return new HttpSession(this.upstream, requester, null);
-    const session = typeof given === 'string' ? this.find(given, requester) : null;
+    const session = typeof given === 'string' ? this.sessions.find(given, requester) : null;
     const revision = req.headers['mcp-protocol-version'];
     if (session !== null && typeof revision === 'string') session.revision = revision;
     return session;
   }
 
-  /** A session that another gateway opened is taken over: its id says whose it is. */
-  private find(given: string, requester: Admitted['requester']): HttpSession | null {
-    const upstreamId = this.ids.open(given, requester);
-    if (upstreamId === null) return null;
-    const known = this.sessions.get(given);
-    if (known !== undefined) return known;
-    const session = new HttpSession(this.upstream, requester, upstreamId);
-    session.id = given;
-    this.sessions.add(given, session);
-    return session;
-  }
-
   private stateless(req: IncomingMessage, requester: Admitted['requester'], sender: StatelessSender): HttpSession {
-    const key = JSON.stringify([requester, sender.meta]);
+    // Hashed: a client may send as much as it likes there.
+    const key = createHash('sha256')
+      .update(JSON.stringify([requester, sender.meta]))
+      .digest('base64');
     const profile = this.profiles.get(key) ?? {};
     if (this.profiles.size > MOST_PROFILES) this.profiles.clear();
     this.profiles.set(key, profile);
@@ -180,7 +171,7 @@ class HttpEndpoint implements Endpoint {
     const response = new EventResponse({ res, headers: {} });
     response.onLeft(() => cancel.abort());
     try {
-      const gate = withNotices(sender === null ? this.gate : asStateless(this.gate), req, response);
+      const gate = gateFor(at, { gate: this.gate, session, response, isStateless: sender !== null });
       return await judgeCall(gate, session, {
         message,
         response,
@@ -206,26 +197,21 @@ class HttpEndpoint implements Endpoint {
       return;
     }
     const { response } = sent;
-    const headers = this.sessionHeaders(at, session, { message, response });
-    const relaying = { upstream: response, res: at.res, headers, idText: idOf };
+    const headers = this.sessionHeaders(session, { message, response });
+    const relaying = { upstream: response, res: at.res, headers, idText: idOf, ...overhearing(session) };
     if (message.method === 'tools/list') await relayList(relaying, (text) => this.gate.showList(session, text));
     else relayBytes(relaying);
   }
 
   /** What the upstream's answer to `initialize` opens gets an id that is its requester's own. */
   private sessionHeaders(
-    { caller }: Exchange,
     session: HttpSession,
     { message, response }: { readonly message: ClientMessage; readonly response: IncomingMessage },
   ): Record<string, string> {
-    const upstreamId = response.headers['mcp-session-id'];
-    if (typeof upstreamId !== 'string') return {};
-    if (message.method === 'initialize') {
-      session.upstreamId = upstreamId;
-      session.id = this.ids.issue(upstreamId, caller.requester);
-      this.sessions.add(session.id, session);
-    }
-    return { 'mcp-session-id': session.id ?? this.ids.issue(upstreamId, caller.requester) };
+    const { 'mcp-session-id': upstreamId } = response.headers;
+    if (message.method === 'initialize' && response.statusCode === 200)
+      this.sessions.open(session, typeof upstreamId === 'string' ? upstreamId : null);
+    return session.id === null ? {} : { 'mcp-session-id': session.id };
   }
 
   private send({ req, res }: Exchange, session: HttpSession, body: string | undefined): Promise<HttpExchange> {
@@ -237,7 +223,7 @@ class HttpEndpoint implements Endpoint {
     return exchange({
       url,
       method: methodOf(req),
-      headers: { ...upstreamHeaders(req.headers), ...headers, ...own, ...length },
+      headers: { ...upstreamHeaders(req.headers), ...headers, ...own, ...length, ...AS_IT_IS },
       ...(body !== undefined && { body }),
       agent,
       signal: left.signal,
@@ -248,9 +234,17 @@ class HttpEndpoint implements Endpoint {
     const given = at.req.headers['mcp-session-id'];
     const { requester } = at.caller;
     const session =
-      typeof given === 'string' ? this.find(given, requester) : new HttpSession(this.upstream, requester, null);
+      typeof given === 'string'
+        ? this.sessions.find(given, requester)
+        : new HttpSession(this.upstream, requester, null);
     if (session === null) {
       refuse(at.res, unknownSession());
+      return;
+    }
+    if (method === 'DELETE' && session.id !== null && session.upstreamId === null) {
+      // The upstream has no sessions: this one is the gateway's own.
+      this.sessions.end(session.id);
+      at.res.writeHead(200).end();
       return;
     }
     const sent = await this.send(at, session, undefined);
@@ -258,17 +252,26 @@ class HttpEndpoint implements Endpoint {
       unreachable(at.res, sent, null);
       return;
     }
-    if (method === 'DELETE' && typeof given === 'string') this.sessions.delete(given);
-    const relaying: Relaying = { upstream: sent.response, res: at.res, headers: {}, idText: null };
+    if (method === 'DELETE' && typeof given === 'string') this.sessions.end(given);
+    const relaying: Relaying = {
+      ...{ upstream: sent.response, res: at.res, headers: {}, idText: null },
+      ...overhearing(session),
+    };
     if (session.takeToolsMayDiffer()) relaying.first = TOOLS_CHANGED;
     if (isEventStream(sent.response)) await relayList(relaying, (text) => this.gate.showList(session, text));
     else relayBytes(relaying);
   }
 }
 
+/** What is packed cannot be read here, nor shown as the gate shows it. */
+const AS_IT_IS = { 'accept-encoding': 'identity' };
 const MOST_PROFILES = 1_000;
 const TOOLS_CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
 const HEADER_MISMATCH = -32020;
+
+function overhearing(session: HttpSession): Pick<Relaying, 'overhear'> {
+  return session.hasRoots ? { overhear: (text) => session.overhear(text) } : {};
+}
 
 function methodOf({ method }: IncomingMessage): 'GET' | 'POST' | 'DELETE' {
   return method === 'GET' || method === 'DELETE' ? method : 'POST';

@@ -1,7 +1,7 @@
 import type { Agent, IncomingMessage } from 'node:http';
 import { joinHttpSession, type ForeignSession } from '../../activities/http-connection';
 import { exchange } from '../../activities/http-exchange';
-import type { RpcReply, RpcRequest } from '../../activities/rpc';
+import { parseJson, type RpcReply, type RpcRequest } from '../../activities/rpc';
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../../core/json';
 import type { Requester } from '../../core/requester';
 import type { ClientMessage, ClientSession } from '../ports';
@@ -32,11 +32,17 @@ export class HttpSession implements ClientSession {
   initialize: string | null = null;
   /** The id that the client knows; null where it has none. */
   id: string | null = null;
+  /** Whether the client has said that it has roots. */
+  hasRoots = false;
+  /** True once the upstream did not know the session, and it could not be opened anew. */
+  isGone = false;
   private readonly upstream: HttpUpstream;
   private nextId = FIRST_OWN_ID + Math.floor(Math.random() * 1e15);
   private toolsMayDiffer = false;
   private reopening: Promise<boolean> | undefined;
   private readonly waiting = new Map<string | number, AbortController>();
+  /** Ids of the upstream's questions for roots that the client has not answered yet. */
+  private readonly rootsAsked = new Set<string>();
 
   constructor(upstream: HttpUpstream, requester: Requester, upstreamId: string | null) {
     this.upstream = upstream;
@@ -51,7 +57,9 @@ export class HttpSession implements ClientSession {
   async request(request: RpcRequest): Promise<RpcReply> {
     const reply = await this.ask(request);
     // The upstream does not know the session, so it took nothing up.
-    return reply.kind === 'sessionGone' && (await this.reopen()) ? this.ask(request) : reply;
+    if (reply.kind !== 'sessionGone') return reply;
+    this.isGone = !(await this.reopen());
+    return this.isGone ? reply : this.ask(request);
   }
 
   /** Opens the session anew with the client's own words; false where that cannot be done. */
@@ -106,13 +114,30 @@ export class HttpSession implements ClientSession {
   }
 
   /** Notes what a message of the client says of its session. */
-  note({ kind, method, params, text }: ClientMessage): void {
+  note({ kind, id, method, params, text }: ClientMessage): void {
     if (method === 'initialize') {
       this.initialize = text;
       this.clientName = nameOf(params);
+      const { capabilities } = params;
+      this.hasRoots = capabilities !== undefined && isJsonObject(capabilities) && capabilities['roots'] !== undefined;
     }
     const { roots } = params;
-    if (kind === 'reply' && roots !== undefined && isJsonArray(roots)) this.roots = roots;
+    // What answers no question reaches no reader at the upstream either.
+    if (kind === 'reply' && this.rootsAsked.delete(idKey(id)) && roots !== undefined && isJsonArray(roots))
+      this.roots = roots;
+  }
+
+  /** Hears a message of the upstream on its way to the client. */
+  overhear(text: string): void {
+    if (!this.hasRoots || !text.includes('roots/list')) return;
+    const message = parseJson(text);
+    if (message === undefined || !isJsonObject(message) || message['method'] !== 'roots/list') return;
+    if (message['id'] !== undefined) this.rootsAsked.add(idKey(message['id']));
+  }
+
+  /** True while a call of it is answered by the gateway. */
+  get isBusy(): boolean {
+    return this.waiting.size > 0;
   }
 
   /** A call that the gateway answers; null where one of the same id is under way. */
@@ -174,6 +199,11 @@ export class StatelessSession extends HttpSession {
     });
     return { ...super.joined(), headersOf };
   }
+}
+
+/** 1 and "1" are two ids. */
+function idKey(id: JsonValue): string {
+  return JSON.stringify(id);
 }
 
 function nameOf({ clientInfo }: JsonObject): string | null {

@@ -35,7 +35,8 @@ export class HttpSessions {
   add(id: string, session: HttpSession): void {
     const key = keyOf(session);
     const own = [...this.sessions].filter(([, entry]) => keyOf(entry.session) === key);
-    const [oldest] = own.sort(([, a], [, b]) => a.lastUsedAtMs - b.lastUsedAtMs);
+    const idle = own.filter(([, entry]) => !entry.session.isBusy);
+    const [oldest] = idle.sort(([, a], [, b]) => a.lastUsedAtMs - b.lastUsedAtMs);
     if (oldest !== undefined && own.length >= this.limits.sessionsPerRequester) this.sessions.delete(oldest[0]);
     this.sessions.set(id, { session, lastUsedAtMs: performance.now() });
   }
@@ -51,7 +52,8 @@ export class HttpSessions {
 
   private sweep(): void {
     const beforeMs = performance.now() - this.limits.sessionIdleMs;
-    for (const [id, { lastUsedAtMs }] of this.sessions) if (lastUsedAtMs < beforeMs) this.sessions.delete(id);
+    for (const [id, { session, lastUsedAtMs }] of this.sessions)
+      if (lastUsedAtMs < beforeMs && !session.isBusy) this.sessions.delete(id);
   }
 }
 

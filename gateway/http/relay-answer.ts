@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { readBody } from '../../activities/http-exchange';
 import { MAX_MESSAGE_BYTES } from '../read-message';
 import { errorText } from '../stdio/refusal';
-import { dataOf, eventBlocks, withData } from './event-blocks';
+import { dataOf, eventBlocks, EventSplitter, withData } from './event-blocks';
 import { clientHeaders } from './headers';
 
 /** An upstream that ended in the middle of an answer: whether the call was carried out cannot be told. */
@@ -19,15 +19,18 @@ export interface Relaying {
   readonly idText: string | null;
   /** A message that a stream begins with. */
   first?: string;
+  /** Hears the messages of a stream as they pass; left out where nobody has to. */
+  readonly overhear?: (text: string) => void;
 }
 
 /** Passes an answer on to the byte, as it comes. */
-export function relayBytes({ upstream, res, headers, idText }: Relaying): void {
+export function relayBytes({ upstream, res, headers, idText, overhear }: Relaying): void {
   const isStream = isEventStream(upstream);
   res.writeHead(upstream.statusCode ?? 502, { ...clientHeaders(upstream.headers), ...headers });
   if (isStream) res.flushHeaders();
   const seen = { eventId: false };
   if (isStream) upstream.on('data', (chunk: Buffer) => (seen.eventId ||= chunk.includes('id:')));
+  if (isStream && overhear !== undefined) tap(upstream, overhear);
   upstream.pipe(res, { end: false });
   upstream.once('end', () => res.end());
   upstream.once('error', () => {
@@ -37,9 +40,20 @@ export function relayBytes({ upstream, res, headers, idText }: Relaying): void {
   });
 }
 
+/** Before the client has a message it was heard here: an answer to it cannot come first. */
+function tap(upstream: IncomingMessage, overhear: (text: string) => void): void {
+  const splitter = new EventSplitter();
+  upstream.on('data', (chunk: Buffer) => {
+    for (const block of splitter.push(chunk)) {
+      const data = dataOf(block);
+      if (data !== null) overhear(data);
+    }
+  });
+}
+
 /** Passes an answer to `tools/list` on, its tools shown as the gate shows them. */
 export async function relayList(
-  { upstream, res, headers, first }: Relaying,
+  { upstream, res, headers, first, overhear }: Relaying,
   show: (text: string) => Promise<string>,
 ): Promise<void> {
   const { 'content-length': _length, ...passed } = clientHeaders(upstream.headers);
@@ -60,6 +74,7 @@ export async function relayList(
   try {
     for await (const block of eventBlocks(upstream)) {
       const data = dataOf(block);
+      if (data !== null) overhear?.(data);
       const shown = data === null ? data : await show(data);
       res.write(shown === null || shown === data ? block : withData(block, shown));
     }

@@ -1,6 +1,6 @@
 import { applyGatewayPolicy } from '../support/gateway-policy';
-import { effectsOf, migration, openRequest, openRequests } from '../support/gateway-rows';
-import { approvalOf, callTool, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
+import { called, effectsOf, migration, openRequest, openRequests } from '../support/gateway-rows';
+import { approvalOf, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
 import { eventually } from '../support/eventually';
 import { withdrawOpen } from '../support/messages';
 
@@ -24,23 +24,23 @@ describe('open requests of one person', () => {
     const ids: string[] = [];
     for (let id = 1; id <= 10; id += 1) {
       const [client] = id % 2 === 0 ? clients : clients.slice(1);
-      const result = client === undefined ? undefined : await callTool(client, 'delete_rows', { id });
+      const result = client === undefined ? undefined : await called(client, 'delete_rows', { id });
       if (result !== undefined) ids.push(approvalOf(result).operationId);
     }
     const before = await openRequests(stage);
     expect(before.map(({ operationId }) => operationId).sort()).toEqual([...ids].sort());
     for (const client of clients) {
-      const eleventh = await callTool(client, 'delete_rows', { id: 11 });
+      const eleventh = await called(client, 'delete_rows', { id: 11 });
       expect(eleventh.isError).toBe(true);
       expect(approvalOf(eleventh)).toMatchObject({ status: 'refused', code: 'OPEN_REQUESTS_LIMIT' });
       expect(textOf(eleventh)).toMatch(/u1 has 10 open approval requests, the limit is 10/i);
     }
     expect(await openRequests(stage)).toEqual(before);
-    const other = approvalOf(await callTool(await stage.client({ subject: 'u2' }), 'delete_rows', { id: 11 }));
+    const other = approvalOf(await called(await stage.client({ subject: 'u2' }), 'delete_rows', { id: 11 }));
     expect(other.status).toBe('pending');
     await stage.decide(await openRequest(stage, ids[0] ?? ''), 'deny');
     const later = await eventually(async () => {
-      const result = approvalOf(await callTool(await stage.client(), 'delete_rows', { id: 11 }));
+      const result = approvalOf(await called(await stage.client(), 'delete_rows', { id: 11 }));
       if (result.status !== 'pending') throw new Error(JSON.stringify(result));
       return result;
     });
@@ -55,7 +55,7 @@ describe('a pending call that is repeated', () => {
     const client = await stage.client({ gateway: hasty });
     const results = [];
     for (let times = 0; times < 117; times += 1) {
-      results.push(await callTool(client, 'apply_migration', migration('again and again')));
+      results.push(await called(client, 'apply_migration', migration('again and again')));
     }
     const approvals = results.map(approvalOf);
     expect(new Set(approvals.map(({ operationId }) => operationId)).size).toBe(1);
@@ -76,7 +76,7 @@ describe('a pending call that is repeated', () => {
       [stage.gateway, other, stage.gateway, other].map((gateway) => stage.client({ gateway })),
     );
     const calls = clients.flatMap((client) =>
-      [1, 2, 3, 4].map(() => callTool(client, 'apply_migration', migration('all at once'))),
+      [1, 2, 3, 4].map(() => called(client, 'apply_migration', migration('all at once'))),
     );
     const ids = (await Promise.all(calls)).map((result) => approvalOf(result).operationId);
     expect(new Set(ids).size).toBe(1);
@@ -87,9 +87,9 @@ describe('a pending call that is repeated', () => {
 describe('a denied call', () => {
   const deny = async (id: number) => {
     const client = await stage.client();
-    const { operationId } = approvalOf(await callTool(client, 'delete_rows', { id }));
+    const { operationId } = approvalOf(await called(client, 'delete_rows', { id }));
     await stage.decide(await openRequest(stage, operationId), 'deny', { reason: `no, ${id}` });
-    const denied = await callTool(client, 'delete_rows', { id });
+    const denied = await called(client, 'delete_rows', { id });
     expect(approvalOf(denied)).toMatchObject({ status: 'denied', operationId });
     await isDelivered(operationId);
     return operationId;
@@ -97,7 +97,7 @@ describe('a denied call', () => {
 
   it('that comes again is a new request', async () => {
     const first = await deny(21);
-    const again = approvalOf(await callTool(await stage.client(), 'delete_rows', { id: 21 }));
+    const again = approvalOf(await called(await stage.client(), 'delete_rows', { id: 21 }));
     expect(again.status).toBe('pending');
     expect(again.operationId).not.toBe(first);
     expect(stage.tools.runs).toEqual([]);
@@ -106,7 +106,7 @@ describe('a denied call', () => {
   it('three times in an hour is refused with the time to wait, and after that asks again [TIME2-11]', async () => {
     const ids = [await deny(22), await deny(22), await deny(22)];
     const client = await stage.client();
-    const fourth = await callTool(client, 'delete_rows', { id: 22 });
+    const fourth = await called(client, 'delete_rows', { id: 22 });
     expect(fourth.isError).toBe(true);
     expect(approvalOf(fourth)).toMatchObject({ status: 'refused', code: 'DENIALS_REPEATED' });
     expect(textOf(fourth)).toMatch(/It may be proposed again in 3[56][0-9][0-9] s/);
@@ -121,7 +121,7 @@ describe('a denied call', () => {
         .where('operation_id', 'in', ids)
         .execute(),
     );
-    const later = approvalOf(await callTool(client, 'delete_rows', { id: 22 }));
+    const later = approvalOf(await called(client, 'delete_rows', { id: 22 }));
     expect(later.status).toBe('pending');
     expect(stage.tools.runs).toEqual([]);
   });

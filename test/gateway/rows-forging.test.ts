@@ -3,8 +3,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { applyGatewayPolicy, gatewayPolicyText } from '../support/gateway-policy';
-import { collected, effectsOf, migration, openRequest, parsed, rawClient, traces } from '../support/gateway-rows';
-import { approvalOf, callTool, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
+import {
+  called,
+  collected,
+  effectsOf,
+  migration,
+  openRequest,
+  parsed,
+  rawClient,
+  traces,
+} from '../support/gateway-rows';
+import { approvalOf, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
 import { withdrawOpen } from '../support/messages';
 
 let stage: GatewayStage;
@@ -20,7 +29,7 @@ describe('what a caller claims', () => {
     ['a permit', { 'dev.holdpoint/permit': 'eyJhbGciOiJub25lIn0.e30.' }],
   ])('of %s in _meta is never read: the call is pending [FORGE-1]', async (what, meta) => {
     const client = await stage.client();
-    const result = await callTool(client, 'apply_migration', migration(`claim ${what}`), meta);
+    const result = await called(client, 'apply_migration', migration(`claim ${what}`), meta);
     expect(approvalOf(result).status).toBe('pending');
     expect(effectsOf(stage.tools, `claim ${what}`)).toBe(0);
     const request = await openRequest(stage, `claim ${what}`);
@@ -37,7 +46,7 @@ describe('what a caller claims', () => {
     const client = await stage.client();
     const given = { id: 7, soft: true };
     for (const claim of [{ confirm: true }, { force: true }, { approved_by: 'dana' }]) {
-      const result = await callTool(client, 'delete_rows', { ...given, ...claim });
+      const result = await called(client, 'delete_rows', { ...given, ...claim });
       const { operationId, digest } = approvalOf(result);
       expect(approvalOf(result).status).toBe('pending');
       const request = await openRequest(stage, operationId);
@@ -77,7 +86,7 @@ describe('an argument that Holdpoint fills', () => {
     const tool = listed.tools.find(({ name }) => name === 'apply_migration');
     expect(Object.keys(tool?.inputSchema.properties ?? {})).not.toContain('operation_id');
     expect(tool?.inputSchema.required).toEqual(['environment', 'sql']);
-    const { operationId } = approvalOf(await callTool(client, 'apply_migration', migration('filled')));
+    const { operationId } = approvalOf(await called(client, 'apply_migration', migration('filled')));
     await stage.decide(await openRequest(stage, operationId), 'allow');
     await collected(client, 'apply_migration', migration('filled'));
     expect(stage.tools.runs.at(-1)?.operationId).toBe(operationId);
@@ -87,7 +96,7 @@ describe('an argument that Holdpoint fills', () => {
     const client = await stage.client();
     const [requests, operations] = await traces(stage);
     const given = { ...migration('own id'), operation_id: 'op_mine' };
-    const result = await callTool(client, 'apply_migration', given);
+    const result = await called(client, 'apply_migration', given);
     expect(result.isError).toBe(true);
     expect(approvalOf(result)).toMatchObject({ status: 'refused', code: 'ARGUMENT_RESERVED' });
     expect(textOf(result)).toContain('REFUSED: not executed. The argument operation_id');
@@ -102,13 +111,13 @@ describe('a policy file', () => {
     const open = gatewayPolicyText({ servers: { 'orders-db': { url: stage.tools.url } }, rules: '  []' });
     await writeFile(join(folder, 'policy.yaml'), open);
     const client = await stage.client();
-    const pending = await callTool(client, 'apply_migration', migration('rewritten'));
+    const pending = await called(client, 'apply_migration', migration('rewritten'));
     expect(approvalOf(pending).status).toBe('pending');
     // The operator's own act changes it, in every process at once.
     await stage.applyPolicy({ rules: '  []' });
     const other = await stage.anotherGateway();
     for (const gateway of [stage.gateway, other]) {
-      const result = await callTool(await stage.client({ gateway }), 'send_mail', { to: 'x' });
+      const result = await called(await stage.client({ gateway }), 'send_mail', { to: 'x' });
       expect(result._meta?.['dev.holdpoint/approval']).toBeUndefined();
     }
     await stage.applyPolicy();
@@ -125,7 +134,7 @@ describe('a hint of the server', () => {
       bind: 'arguments',
     });
     const client = await stage.client();
-    const result = await callTool(client, 'delete_rows', { id: 4_711 });
+    const result = await called(client, 'delete_rows', { id: 4_711 });
     return result._meta?.['dev.holdpoint/approval'] !== undefined;
   };
 

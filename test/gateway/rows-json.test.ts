@@ -1,6 +1,6 @@
 import { freshPlace, STORE_KINDS, type FreshPlace } from '../support/stores';
-import { approvalOf, callTool, startGatewayStage, type GatewayStage } from '../support/gateway-stage';
-import { migration, openRequest, parsed, rawClient, traces } from '../support/gateway-rows';
+import { approvalOf, startGatewayStage, type GatewayStage } from '../support/gateway-stage';
+import { called, migration, openRequest, parsed, rawClient, traces } from '../support/gateway-rows';
 import type { RawClient } from '../support/gateway-stdio-client';
 import { withdrawOpen } from '../support/messages';
 
@@ -91,11 +91,11 @@ describe.each(STORE_KINDS)('with a ledger on %s', (kind) => {
     const sdk = await stage.client();
     const frame = JSON.stringify(migration('')).length;
     const fitting = 'x'.repeat(KIB_256 - frame);
-    const taken = await callTool(sdk, 'apply_migration', migration(fitting));
+    const taken = await called(sdk, 'apply_migration', migration(fitting));
     expect(approvalOf(taken).status).toBe('pending');
     expect((await openRequest(stage, approvalOf(taken).operationId)).arguments['sql']).toHaveLength(fitting.length);
     const [requests, operations] = await traces(stage);
-    const refused = await callTool(sdk, 'apply_migration', migration(`${fitting}x`));
+    const refused = await called(sdk, 'apply_migration', migration(`${fitting}x`));
     expect(refused.isError).toBe(true);
     expect(approvalOf(refused)).toMatchObject({ status: 'refused', code: 'ARGUMENTS_INVALID' });
     expect(JSON.stringify(refused.content)).toContain('More than 262144 bytes of JSON; send less');
@@ -105,7 +105,7 @@ describe.each(STORE_KINDS)('with a ledger on %s', (kind) => {
 
   it('arguments that no turn could hold are refused with the same limit [CANON-9]', async () => {
     const sdk = await stage.client();
-    const refused = await callTool(sdk, 'apply_migration', migration('y'.repeat(3 * 1_048_576)));
+    const refused = await called(sdk, 'apply_migration', migration('y'.repeat(3 * 1_048_576)));
     expect(approvalOf(refused)).toMatchObject({ status: 'refused', code: 'ARGUMENTS_INVALID' });
     expect(JSON.stringify(refused.content)).toContain('More than 262144 bytes of JSON; send less');
   });

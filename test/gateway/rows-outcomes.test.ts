@@ -1,6 +1,6 @@
 import { applyGatewayPolicy } from '../support/gateway-policy';
-import { callText, callToCut, collected, effectsOf, migration, openRequest } from '../support/gateway-rows';
-import { approvalOf, callTool, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
+import { callText, callToCut, called, collected, effectsOf, migration, openRequest } from '../support/gateway-rows';
+import { approvalOf, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
 import { eventually } from '../support/eventually';
 import { withdrawOpen } from '../support/messages';
 
@@ -44,7 +44,7 @@ const endedEarlier = (operationId: string, byMs: number) =>
 describe('an outcome that is unknown', () => {
   const unknown = async (to: string) => {
     const client = await stage.client();
-    const call = () => callTool(client, 'send_mail', { to }, { [OWN_KEY]: 'mail' });
+    const call = () => called(client, 'send_mail', { to }, { [OWN_KEY]: 'mail' });
     const { operationId } = approvalOf(await call());
     stage.tools.behave('send_mail', { kind: 'commitThenDrop' }, 1);
     await allow(operationId);
@@ -91,7 +91,7 @@ describe('an outcome that is unknown', () => {
 describe('a result', () => {
   const run = async (sql: string) => {
     const client = await stage.client();
-    const { operationId } = approvalOf(await callTool(client, 'apply_migration', migration(sql)));
+    const { operationId } = approvalOf(await called(client, 'apply_migration', migration(sql)));
     await allow(operationId);
     const result = await collected(client, 'apply_migration', migration(sql));
     return { client, operationId, result };
@@ -102,16 +102,16 @@ describe('a result', () => {
     expect(approvalOf(result)).toMatchObject({ status: 'approved', replayed: false });
     expect(textOf(result)).not.toContain('NOT RUN AGAIN');
     await isDelivered(operationId);
-    const again = await callTool(client, 'apply_migration', migration('replayed'));
+    const again = await called(client, 'apply_migration', migration('replayed'));
     expect(approvalOf(again)).toMatchObject({ status: 'approved', operationId, replayed: true });
     expect(textOf(again)).toContain('NOT RUN AGAIN');
     expect(textOf(again)).toContain('a new key in _meta["dev.holdpoint/operation"]');
     expect(again.structuredContent).toEqual(result.structuredContent);
-    const anew = approvalOf(await callTool(client, 'apply_migration', migration('replayed'), { [OWN_KEY]: 'anew' }));
+    const anew = approvalOf(await called(client, 'apply_migration', migration('replayed'), { [OWN_KEY]: 'anew' }));
     expect(anew.status).toBe('pending');
     expect(anew.operationId).not.toBe(operationId);
     await deliveredEarlier(operationId, 2 * MINUTE_MS);
-    const later = approvalOf(await callTool(client, 'apply_migration', migration('replayed')));
+    const later = approvalOf(await called(client, 'apply_migration', migration('replayed')));
     expect(later.status).toBe('pending');
     expect(later.operationId).not.toBe(operationId);
     expect(effectsOf(stage.tools, 'replayed')).toBe(1);
@@ -134,7 +134,7 @@ describe('a result', () => {
 
   it('that reached nobody is kept for 15 min, and no longer', async () => {
     const client = await stage.client();
-    const { operationId } = approvalOf(await callTool(client, 'apply_migration', migration('kept')));
+    const { operationId } = approvalOf(await called(client, 'apply_migration', migration('kept')));
     await allow(operationId);
     await collected(client, 'apply_migration', migration('kept'));
     await isDelivered(operationId);
@@ -144,13 +144,13 @@ describe('a result', () => {
       );
     await forget();
     await endedEarlier(operationId, 14 * MINUTE_MS);
-    expect(approvalOf(await callTool(client, 'apply_migration', migration('kept')))).toMatchObject({
+    expect(approvalOf(await called(client, 'apply_migration', migration('kept')))).toMatchObject({
       ...{ status: 'approved', operationId, replayed: false },
     });
     await isDelivered(operationId);
     await forget();
     await endedEarlier(operationId, MINUTE_MS);
-    const later = approvalOf(await callTool(client, 'apply_migration', migration('kept')));
+    const later = approvalOf(await called(client, 'apply_migration', migration('kept')));
     expect(later.status).toBe('pending');
     expect(later.operationId).not.toBe(operationId);
   });
@@ -158,7 +158,7 @@ describe('a result', () => {
   it('of 3 MiB arrives whole', async () => {
     stage.tools.behave('send_mail', { kind: 'big', chars: 3 * 1_048_576 }, 1);
     const client = await stage.client();
-    const { operationId } = approvalOf(await callTool(client, 'send_mail', { to: 'big' }));
+    const { operationId } = approvalOf(await called(client, 'send_mail', { to: 'big' }));
     await allow(operationId);
     const result = await collected(client, 'send_mail', { to: 'big' });
     expect(approvalOf(result)).toMatchObject({ status: 'approved', operationId });
@@ -193,10 +193,10 @@ describe('two identical calls in flight', () => {
   it('are one operation, and both callers get its one result, when the decision comes [GATE-1] [DUR-05] [TIME-02]', async () => {
     const patient = await stage.anotherGateway({ waitForMs: 20_000 });
     const clients = [await stage.client({ gateway: patient }), await stage.client({ gateway: patient })];
-    const calls = clients.map((client) => callTool(client, 'apply_migration', migration('both')));
+    const calls = clients.map((client) => called(client, 'apply_migration', migration('both')));
     const request = await openRequest(stage, 'both');
     // A third caller elsewhere is told that it waits.
-    const third = await callTool(await stage.client(), 'apply_migration', migration('both'));
+    const third = await called(await stage.client(), 'apply_migration', migration('both'));
     expect(approvalOf(third)).toMatchObject({ status: 'pending', operationId: request.operationId });
     expect(effectsOf(stage.tools, 'both')).toBe(0);
     await allow(request.operationId);

@@ -2,6 +2,7 @@ import { CallToolResultSchema, ListToolsResultSchema } from '@modelcontextprotoc
 import { pendingApproval } from '../../client';
 import { applyGatewayPolicy } from '../support/gateway-policy';
 import {
+  called,
   callText,
   collected,
   effectsOf,
@@ -11,7 +12,7 @@ import {
   parsed,
   rawClient,
 } from '../support/gateway-rows';
-import { approvalOf, callTool, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
+import { approvalOf, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
 import { eventually } from '../support/eventually';
 import { withdrawOpen } from '../support/messages';
 
@@ -27,7 +28,7 @@ const apply = (more: { deadline?: string } = {}) =>
   applyGatewayPolicy(stage, { servers: { 'orders-db': { url: stage.tools.url } }, ...more });
 const pendingOf = async (sql: string) => {
   const client = await stage.client();
-  const result = await callTool(client, 'apply_migration', migration(sql));
+  const result = await called(client, 'apply_migration', migration(sql));
   return { client, result, ...approvalOf(result) };
 };
 
@@ -150,7 +151,7 @@ describe('a deadline that passes', () => {
     await apply({ deadline: '{ after: 2s, then: expire }' });
     const patient = await stage.anotherGateway({ waitForMs: 20_000 });
     const client = await stage.client({ gateway: patient });
-    const result = await callTool(client, 'apply_migration', migration('expires'));
+    const result = await called(client, 'apply_migration', migration('expires'));
     expect(result.isError).toBe(true);
     expect(approvalOf(result)).toMatchObject({ status: 'expired' });
     expect(textOf(result)).toMatch(/^EXPIRED: not executed\. Nobody answered the approval request in time/);
@@ -166,10 +167,10 @@ describe('a deadline that passes', () => {
       if (!kinds.includes('request.expired')) throw new Error(kinds.join());
     });
     await apply();
-    const told = approvalOf(await callTool(client, 'apply_migration', migration('expired unseen')));
+    const told = approvalOf(await called(client, 'apply_migration', migration('expired unseen')));
     expect(told).toMatchObject({ status: 'expired', operationId });
     await eventually(async () => {
-      const next = approvalOf(await callTool(client, 'apply_migration', migration('expired unseen')));
+      const next = approvalOf(await called(client, 'apply_migration', migration('expired unseen')));
       if (next.status !== 'pending') throw new Error(next.status);
       expect(next.operationId).not.toBe(operationId);
     });
@@ -181,7 +182,7 @@ describe('a denial', () => {
     const { client, operationId } = await pendingOf(sql);
     const more = reason === undefined ? {} : { reason };
     await stage.decide(await openRequest(stage, operationId), 'deny', more);
-    const result = await callTool(client, 'apply_migration', migration(sql));
+    const result = await called(client, 'apply_migration', migration(sql));
     return { client, operationId, result };
   };
 
@@ -214,7 +215,7 @@ describe('a denial', () => {
 
   it('while the client waits wakes it [GATE-9]', async () => {
     const patient = await stage.anotherGateway({ waitForMs: 20_000 });
-    const call = callTool(await stage.client({ gateway: patient }), 'apply_migration', migration('deny d'));
+    const call = called(await stage.client({ gateway: patient }), 'apply_migration', migration('deny d'));
     await stage.decide(await openRequest(stage, 'deny d'), 'deny');
     expect(approvalOf(await call).status).toBe('denied');
   });
@@ -223,7 +224,7 @@ describe('a denial', () => {
 describe('what an answer says of an approval that came while its client waited', () => {
   it('names its request, the rules and the grant, and no reviewer', async () => {
     const patient = await stage.anotherGateway({ waitForMs: 20_000 });
-    const call = callTool(await stage.client({ gateway: patient }), 'apply_migration', migration('facts'));
+    const call = called(await stage.client({ gateway: patient }), 'apply_migration', migration('facts'));
     const request = await openRequest(stage, 'facts');
     await stage.decide(request, 'allow');
     const result = await call;

@@ -32,6 +32,16 @@ export function openRequest(stage: Pick<GatewayStage, 'store'>, operationOrSql: 
   });
 }
 
+/** Makes a call until it is on record: a busy machine may take longer for that than a client waits. */
+export function called(client: Client, ...call: CallOf<typeof callTool>): Promise<CallToolResult> {
+  return eventually(async () => {
+    const result = await callTool(client, ...call);
+    const waiting = pendingApproval(result);
+    if (waiting?.status === 'pending' && waiting.revision === null) throw new Error(JSON.stringify(result));
+    return result;
+  }, 30_000);
+}
+
 /** Makes an allowed call until it has run, as its client is told to: a busy machine may take longer than a client waits. */
 export function collected(client: Client, ...call: CallOf<typeof callTool>): Promise<CallToolResult> {
   return eventually(async () => {
