@@ -13,7 +13,7 @@ async function main(): Promise<void> {
   const startedAtMs = Date.now();
   const end = await inGatewayWorld(
     (world) => tellGatewayStory(world, { paint: paintFor(stdout), say }),
-    Promise.race([stopSignal(), readerGone()]),
+    Promise.race([stopSignal(), readerGone(), hungUp()]),
   );
   if (end === 'stop') {
     process.stderr.write('Stopped: every process has ended and the temporary folder is gone.\n');
@@ -28,6 +28,15 @@ async function main(): Promise<void> {
 function readerGone(): Promise<'stop'> {
   return new Promise((resolve) => {
     process.stdout.on('error', () => {
+      resolve('stop');
+    });
+  });
+}
+
+/** Settles when the terminal is closed; without this the process would end at once and leave its folder behind. */
+function hungUp(): Promise<'stop'> {
+  return new Promise((resolve) => {
+    process.once('SIGHUP', () => {
       resolve('stop');
     });
   });

@@ -79,14 +79,14 @@ describe('npm run demo:gateway', () => {
     await expectNothingLeft();
   }, 90_000);
 
-  test('cleans up when it is stopped half way', async () => {
+  test.each(['SIGINT', 'SIGHUP'] as const)('cleans up when it is stopped half way by %s', async (signal) => {
     const demo = startDemo();
     await eventually(() => expect(demo.output.stdout).toContain('2  It writes a file'), 45_000);
-    demo.signal('SIGINT');
+    demo.signal(signal);
     expect(await demo.exited).toBe(130);
     expect(demo.output.stderr).toMatch(/Stopped: every process has ended and the temporary folder is gone\.\n$/);
     await expectNothingLeft();
-  }, 90_000);
+  });
 
   test('says that a process died, cleans up, and ends with 1', async () => {
     const demo = startDemo();
