@@ -240,12 +240,12 @@ SESS-3 | gateway | here | two clients of one server; one sets log level "error",
 SESS-4 | gateway | here | upstream sends tools/list_changed
 SESS-5 | gateway | here | upstream asks the client something (elicitation, sampling) inside an ungated call over SSE
 SESS-6 | gateway | here | two clients both use JSON-RPC id "1", and one id ""1"", at once
-WIRE-1 | gateway | gateway | two clients use progress token "1" on the same server
-WIRE-2 | gateway | gateway | client cancels an ungated call that runs upstream
-WIRE-3 | gateway | gateway | cancel notice whose "requestId" is "0"
+WIRE-1 | gateway | here | two clients use progress token "1" on the same server
+WIRE-2 | gateway | here | client cancels an ungated call that runs upstream
+WIRE-3 | gateway | here | cancel notice whose "requestId" is "0"
 WIRE-4 | gateway | here | client cancels or drops while its call is pending; allow comes 27 s later
 WIRE-5 | unit | here | "é" or an emoji split across two 4 096-byte chunks
-WIRE-6 | gateway | gateway | upstream error "-32050", message "disk full", "data: {"vendor":1}"
+WIRE-6 | gateway | here | upstream error "-32050", message "disk full", "data: {"vendor":1}"
 BYPASS-1 | gateway | gateway | client's "Authorization" header; token for another audience
 BYPASS-2 | gateway | here | body is a batch: "read_file", then "drop_table"
 BYPASS-3 | gateway | gateway | header "Mcp-Name: read_file", body "delete_everything"
