@@ -1,6 +1,8 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { memberOf } from '../core/member';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { memberOf } from '../core/member';
 
 /** A real MCP client; what every side of a comparison is asked with. */
 export interface BenchClient {
@@ -22,8 +24,17 @@ function textOf(value: unknown, name: string): string | undefined {
 
 export async function benchClient(url: string, token?: string): Promise<BenchClient> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return clientOver(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+}
+
+/** A client of a server that it starts itself. */
+export function stdioClient(file: string): Promise<BenchClient> {
+  return clientOver(new StdioClientTransport({ command: process.execPath, args: [file], stderr: 'ignore' }));
+}
+
+async function clientOver(transport: Transport): Promise<BenchClient> {
   const client = new Client({ name: 'bench', version: '1.0.0' });
-  await client.connect(new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } }));
+  await client.connect(transport);
   return {
     async call(name, given) {
       const { isError, _meta } = await client.callTool({ name, arguments: { ...given } });

@@ -18,7 +18,7 @@ export interface GatewayStack {
   /** A client of the tool server itself. */
   direct(): Promise<BenchClient>;
   /** A client of the gateway, as a person of this name. */
-  through(subject: string): Promise<BenchClient>;
+  through(subject: string, server?: string): Promise<BenchClient>;
   /** Allows an open request, as its reviewer. */
   allow(operationId: string): Promise<void>;
   close(): Promise<void>;
@@ -43,7 +43,7 @@ export async function startGatewayStack(): Promise<GatewayStack> {
     gateway,
     holdpoint,
     direct: () => benchClient(`${toolUrl}/mcp`),
-    through: (subject) => benchClient(`${url}/mcp/${SERVER}`, tokenOf(subject)),
+    through: (subject, server = SERVER) => benchClient(`${url}/mcp/${server}`, tokenOf(subject)),
     allow: async (operationId) => {
       const [record] = await revisionsOf(store.db, operationId);
       if (record === undefined) throw new Error(`nobody was asked about ${operationId}`);

@@ -8,6 +8,7 @@ import { gateway } from './measures/gateway';
 import { histories } from './measures/histories';
 import { kill } from './measures/kill';
 import { latency } from './measures/latency';
+import { peers } from './measures/peers';
 import { ledger } from './measures/ledger';
 import { throughput } from './measures/throughput';
 import { waiting } from './measures/waiting';
@@ -15,7 +16,7 @@ import { report, type Section } from './report';
 import { FULL, QUICK } from './scale';
 import { sharedStack } from './shared-stack';
 
-const MEASURES: readonly Measure[] = [latency, throughput, histories, ledger, kill, waiting, gateway];
+const MEASURES: readonly Measure[] = [latency, throughput, histories, ledger, kill, waiting, gateway, peers];
 const RESULTS = join(__dirname, '../../bench/RESULTS.md');
 
 const HELP = `Measures Holdpoint against a bare Temporal workflow. Usage: npm run bench -- [options]

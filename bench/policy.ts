@@ -5,6 +5,10 @@ export const FREE_TOOL = 'read_rows';
 export const WINDOW_TOOL = 'post_note';
 export const REVIEWER = 'dana';
 
+/** A real server on stdio, of which nobody asks about any tool. */
+export const EVERYTHING = 'everything';
+export const EVERYTHING_FILE = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
+
 /** A tool that a rule asks about each time, one that it asks about once for many calls, and one that none does, as in the worked example; the deadline outlives the run. */
 export function benchPolicy(toolUrl: string): string {
   return `trust: namespace
@@ -22,8 +26,11 @@ servers:
           statement: { at: /sql, as: sql }
         reversible: with-effort
       ${WINDOW_TOOL}: { material: { text: { at: /text, as: text } } }
+  ${EVERYTHING}:
+    stdio: { command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(EVERYTHING_FILE)}] }
 access:
   - { subjects: ['*'], agents: ['*'], server: ${SERVER}, tools: ['*'] }
+  - { subjects: ['*'], agents: ['*'], server: ${EVERYTHING}, tools: ['*'] }
 rules:
   - id: production-migrations
     server: ${SERVER}
