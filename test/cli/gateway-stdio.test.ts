@@ -3,6 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { listRequests } from '../../ledger/queries';
 import { assertBuilt, bareEnvironment, CLI, run } from '../support/cli';
+import { eventually } from '../support/eventually';
 import { approvalOf, callTool, startGatewayStage, type GatewayStage } from '../support/gateway-stage';
 
 beforeAll(assertBuilt);
@@ -66,8 +67,12 @@ describe('holdpoint gateway stdio', () => {
         const migration = { environment: 'production', sql: 'ADD stdio' };
         const { operationId, status } = approvalOf(await callTool(client, 'apply_migration', migration));
         expect(status).toBe('pending');
-        const open = (await listRequests(stage.store.db)).find(({ request }) => request.operationId === operationId);
-        if (open === undefined) throw new Error(`${operationId} is not open`);
+        const open = await eventually(async () => {
+          const requests = await listRequests(stage.store.db);
+          const found = requests.find(({ request }) => request.operationId === operationId);
+          if (found === undefined) throw new Error(`${operationId} is not open`);
+          return found;
+        });
         await stage.decide(open.request, 'allow');
         const done = await callTool(client, 'apply_migration', migration);
         expect(approvalOf(done)).toMatchObject({ status: 'approved', operationId });
