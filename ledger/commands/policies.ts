@@ -1,3 +1,4 @@
+import type { CompiledQuery } from 'kysely';
 import type { Policy } from '../../core/policy';
 import { canonicalJson } from '../../core/json';
 import { jsonOf } from '../../core/json-record';
@@ -63,12 +64,11 @@ export async function applyPolicy(
 /** Reads the active policy; each version is parsed once. Its compiled form must match what was applied. */
 export function createPolicyReader(): (db: Store['db'] | Tx['db']) => Promise<ActivePolicy | null> {
   let cached: ActivePolicy | null = null;
+  // Asked for with each call of an agent, so it is compiled once.
+  let question: CompiledQuery<{ readonly version: number; readonly digest: string }> | undefined;
   return async (db) => {
-    const head = await db
-      .selectFrom('policies')
-      .select(['version', 'digest'])
-      .where('active', '=', 1)
-      .executeTakeFirst();
+    question ??= db.selectFrom('policies').select(['version', 'digest']).where('active', '=', 1).compile();
+    const [head] = (await db.executeQuery(question)).rows;
     if (head === undefined) return null;
     if (cached?.version === head.version && cached.digest === head.digest) return cached;
     const row = await db
