@@ -1,12 +1,13 @@
 import pino, { type Logger } from 'pino';
 import { readEdgeSettings, type EdgeSettings } from '../../gateway/edge/settings';
-import { startGateway, type RunningGateway } from '../../gateway/start-gateway';
+import { startGateway } from '../../gateway/start-gateway';
 import { installTemporalRuntime } from '../../worker/temporal-runtime';
 import { readWorkerSettings, type WorkerSettings } from '../../worker/worker-settings';
 import { TASK_QUEUE } from '../../workflows/messages';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
+import { untilEnd } from '../until-end';
 
 /** Runs a gateway until a signal or its own end; its log goes to stdout as JSON lines. */
 export async function runGateway({ env }: Io): Promise<ExitName> {
@@ -57,23 +58,5 @@ async function run(running: Running): Promise<ExitName> {
   const { gateway } = started;
   const { namespace } = settings.temporal;
   log.info({ url: gateway.url, host: edge.host, namespace }, 'gateway.listening');
-  return untilEnd(gateway, log);
-}
-
-/** Until a signal asks for the end, or the gateway ends by itself. A second signal does not wait for running tools. */
-async function untilEnd(gateway: RunningGateway, log: Logger): Promise<ExitName> {
-  const signalled = new Promise<'signal'>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(name, () => {
-        log.info({ signal: name }, 'gateway.stopping');
-        process.once(name, () => process.exit(1));
-        resolve('signal');
-      });
-    }
-  });
-  const outcome = await Promise.race([signalled, gateway.ended.then(() => 'ended' as const)]).finally(() =>
-    gateway.stop(),
-  );
-  log.info({}, 'gateway.stopped');
-  return outcome === 'signal' ? 'ok' : 'unreachable';
+  return untilEnd('gateway', gateway, log);
 }

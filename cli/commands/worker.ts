@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import pino, { type Logger } from 'pino';
-import { startWorkerProcess, type WorkerProcess } from '../../worker/run-worker-process';
+import { startWorkerProcess } from '../../worker/run-worker-process';
 import { installTemporalRuntime } from '../../worker/temporal-runtime';
 import { readWorkerSettings, type WorkerSettings } from '../../worker/worker-settings';
 import { TASK_QUEUE } from '../../workflows/messages';
@@ -8,6 +8,7 @@ import { describeCommand, type Cli } from '../command';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
+import { untilEnd } from '../until-end';
 
 export function addWorker(program: Command, { io, end }: Cli): void {
   describeCommand(program.command('worker'), {
@@ -48,23 +49,5 @@ async function runWorker(
   }
   const { healthUrl, policyVersion } = started.process;
   log.info({ healthUrl, policyVersion, namespace: settings.temporal.namespace }, 'worker.ready');
-  return untilEnd(started.process, log);
-}
-
-/** Until a signal asks for the end, or the worker ends by itself. A second signal does not wait for running tools. */
-async function untilEnd(running: WorkerProcess, log: Logger): Promise<ExitName> {
-  const signalled = new Promise<'signal'>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.once(name, () => {
-        log.info({ signal: name }, 'worker.stopping');
-        process.once(name, () => process.exit(1));
-        resolve('signal');
-      });
-    }
-  });
-  const outcome = await Promise.race([signalled, running.ended.then(() => 'ended' as const)]).finally(() =>
-    running.stop(),
-  );
-  log.info({}, 'worker.stopped');
-  return outcome === 'signal' ? 'ok' : 'unreachable';
+  return untilEnd('worker', started.process, log);
 }

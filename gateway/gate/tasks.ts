@@ -1,9 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { temporalError } from '../../client/temporal-error';
+import { Turn } from '../../client/turn';
 import { isJsonObject, type JsonObject } from '../../core/json';
-import { turnWorkflowId } from '../../core/turn';
 import type { GateAnswer, IncomingCall } from '../ports';
-import { withdrawSignal } from '../../workflows/messages';
 import { collectFor } from './collect';
 import type { HoldContext } from './hold-context';
 import { answerWhenOver, claimOf, say, type HeldCall, type KeyedClaim } from './held-call';
@@ -141,10 +139,9 @@ export class Tasks {
   private async cancel(task: Task): Promise<GateAnswer> {
     const { claim, held } = task;
     const { requester } = held.incoming.session;
-    const handle = this.context.client.workflow.getHandle(turnWorkflowId(requester.subject, claim.turnId));
-    await handle.signal(withdrawSignal, { reason: 'its task was cancelled' }).catch((error: unknown) => {
-      throw temporalError(error, claim.turnId);
-    });
+    const { client, taskQueue } = this.context;
+    const turn = new Turn(client, { turnId: claim.turnId, subject: requester.subject, taskQueue });
+    await turn.withdraw({ reason: 'its task was cancelled' });
     for (let waitedMs = 0; waitedMs < WITHDRAWN_WITHIN_MS; waitedMs += 50) {
       const { state } = await this.context.deps.ledger.readClaimedCall(claim);
       if (state?.status === 'dispatched') break;

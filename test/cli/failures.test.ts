@@ -115,6 +115,7 @@ describe('a ledger that cannot be used', () => {
     const store = await openStore(ledgerUrl, pino({ level: 'silent' }));
     await store.write(async ({ db }) => {
       await sql`delete from ledger_migrations where name > '0002'`.execute(db);
+      await sql`drop table gateway_calls`.execute(db);
       await sql`drop index deliveries_position`.execute(db);
       await sql`drop index requests_open`.execute(db);
     });
