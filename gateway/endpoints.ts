@@ -2,10 +2,11 @@ import { keepAliveAgent } from '../activities/http-connection';
 import type { Dependencies } from '../activities/dependencies';
 import { resolveRecord } from '../activities/secret-references';
 import { refusal, type Refusal } from '../core/errors';
-import type { ServerEntry } from '../core/policy';
+import type { Policy, ServerEntry } from '../core/policy';
 import { isOpenTo } from '../core/policy-access';
 import { serverOf } from '../core/policy-lookup';
 import type { Requester } from '../core/requester';
+import { createAggregateEndpoint } from './aggregate/aggregate-endpoint';
 import type { EdgeSettings } from './edge/settings';
 import { createHttpEndpoint, type Endpoint } from './http/http-endpoint';
 import type { Gate } from './ports';
@@ -33,9 +34,17 @@ interface Open {
 export class Endpoints {
   private readonly options: EndpointsOptions;
   private readonly open = new Map<string, Open>();
+  /** The endpoint of all servers as one, `/mcp`. */
+  readonly all: Endpoint;
 
   constructor(options: EndpointsOptions) {
     this.options = options;
+    this.all = createAggregateEndpoint({
+      accessible: (requester) => this.accessible(requester),
+      find: (name, requester) => this.find(name, requester),
+      edge: options.edge,
+      log: options.deps.log,
+    });
   }
 
   /** The endpoint of a server as the active policy has it. Throws a LedgerError where that cannot be read. */
@@ -43,10 +52,7 @@ export class Endpoints {
     const active = await this.options.deps.ledger.activePolicy();
     if (active === null) return { kind: 'unavailable', refusal: refusal('NO_POLICY') };
     const entry = serverOf(active.policy, name);
-    const isTheirs = active.policy.access.some(
-      (access) => access.server === name && isOpenTo(active.policy, access, requester),
-    );
-    if (entry === undefined || !entry.enabled || !isTheirs) return { kind: 'none' };
+    if (entry === undefined || !isOpen(active.policy, entry, requester)) return { kind: 'none' };
     const known = this.open.get(name);
     const identity = `${entry.identity} ${entry.session}`;
     if (known?.identity === identity) return { kind: 'endpoint', endpoint: known.endpoint };
@@ -58,8 +64,18 @@ export class Endpoints {
   }
 
   async closeAll(): Promise<void> {
+    // It is a client of the others.
+    await this.all.close();
     await Promise.all([...this.open.values()].map(({ endpoint }) => endpoint.close()));
     this.open.clear();
+  }
+
+  /** The names of the servers that a requester may use, in the order of the policy. */
+  private async accessible(requester: Requester): Promise<readonly string[]> {
+    const active = await this.options.deps.ledger.activePolicy();
+    if (active === null) return [];
+    const { policy } = active;
+    return Object.values(policy.servers).flatMap((entry) => (isOpen(policy, entry, requester) ? [entry.name] : []));
   }
 
   private create({ name, transport, session }: ServerEntry): Endpoint | Refusal {
@@ -83,4 +99,8 @@ export class Endpoints {
     const runsOnSession = session === 'client';
     return createHttpEndpoint({ upstream, gate, sessionKey, sessionIdleMs, sessionsPerRequester, runsOnSession });
   }
+}
+
+function isOpen(policy: Policy, { name, enabled }: ServerEntry, requester: Requester): boolean {
+  return enabled && policy.access.some((access) => access.server === name && isOpenTo(policy, access, requester));
 }

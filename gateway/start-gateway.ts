@@ -140,7 +140,9 @@ class Gateway implements RunningGateway {
       answerRefusal({ req, res }, unavailable(`NOT executed: ${this.opened.detail}`));
       return;
     }
-    const found = await this.opened.parts.endpoints.find(path.slice('/mcp/'.length), caller.requester);
+    const { endpoints } = this.opened.parts;
+    if (path === '/mcp') return endpoints.all.handle(req, res, caller);
+    const found = await endpoints.find(path.slice('/mcp/'.length), caller.requester);
     switch (found.kind) {
       case 'endpoint':
         return found.endpoint.handle(req, res, caller);

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { ResolveSecret } from '../../activities/secret-references';
 import type { Requester } from '../../core/requester';
 import { EventResponse } from './event-response';
 import { idText } from './raw-json';
 import { SERVER_ERROR, errorText, refuse } from './refusal';
-import { startServerProcess } from './server-process';
-import type { ServerProcess, StdioTransport } from './server-process';
+import type { ProcessStart, ServerProcess } from './server-process';
 import type { SessionTable } from './session-table';
 import type { StartBackoff } from './start-backoff';
 import { StdioSession } from './stdio-session';
@@ -15,9 +13,11 @@ import type { StdioSessionOptions } from './stdio-session';
 const SESSION_ID_BYTES = 32;
 const LEFT = 'its client left before it had begun';
 
+/** Starts what a session of this requester speaks to. */
+export type StartProcess = (requester: Requester) => Promise<ProcessStart>;
+
 export interface OpenSessionOptions extends Pick<StdioSessionOptions, 'server' | 'gate' | 'log' | 'limits'> {
-  readonly transport: StdioTransport;
-  readonly resolveSecret: ResolveSecret;
+  readonly start: StartProcess;
   readonly table: SessionTable;
   readonly backoff: StartBackoff;
   /** Every session whose process may run: also while it begins, and after its client has left. */
@@ -51,9 +51,9 @@ export async function openSession(options: OpenSessionOptions, opening: Opening)
 
 /** Why there is no session; undefined where the client has its answer, or has left. */
 async function begin(options: OpenSessionOptions, opening: Opening): Promise<string | undefined> {
-  const { backoff, table, transport, resolveSecret } = options;
-  const { res } = opening;
-  const started = await startServerProcess(transport, resolveSecret);
+  const { backoff, table, start } = options;
+  const { res, requester } = opening;
+  const started = await start(requester);
   if (!started.ok) {
     backoff.failed(started.detail);
     return started.detail;

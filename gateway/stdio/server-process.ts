@@ -27,6 +27,18 @@ export interface ProcessListener {
   ended(how: string): void;
 }
 
+/** What a session speaks to: lines in, lines out, and its end, which is noticed at once. */
+export interface ServerProcess {
+  readonly alive: boolean;
+  readonly pid: number | undefined;
+  /** The last that it wrote to its standard error; untrusted. */
+  readonly stderr: string;
+  listen(listener: ProcessListener): void;
+  /** Sends one message as it is. False where nothing was sent: it is gone, or does not read. */
+  write(message: string): boolean;
+  close(): Promise<void>;
+}
+
 export type ProcessStart =
   { readonly ok: true; readonly process: ServerProcess } | { readonly ok: false; readonly detail: string };
 
@@ -48,7 +60,7 @@ export async function startServerProcess(
     windowsHide: true,
     ...(cwd !== null && { cwd }),
   });
-  const process = new ServerProcess(child);
+  const process = new ChildServer(child);
   try {
     await once(child, 'spawn');
     return { ok: true, process };
@@ -57,9 +69,7 @@ export async function startServerProcess(
   }
 }
 
-/** One process of a server: lines in, lines out, and its end, which is noticed at once. */
-export class ServerProcess {
-  /** The last that it wrote to its standard error; untrusted. */
+class ChildServer implements ServerProcess {
   stderr = '';
   private readonly child: ChildProcessWithoutNullStreams;
   private listener: ProcessListener | undefined;
@@ -95,8 +105,8 @@ export class ServerProcess {
   }
 
   /**
-   * Sends one message as it is, but on one line: a raw newline can stand only between the tokens of a JSON text, so a
-   * blank in its place changes nothing. False where nothing was sent: the process is gone, or does not read.
+   * On one line: a raw newline can stand only between the tokens of a JSON text, so a blank in its place changes
+   * nothing.
    */
   write(message: string): boolean {
     const { stdin } = this.child;

@@ -11,27 +11,36 @@ import type { StdioLimits } from './limits';
 import { statelessSender } from '../http/stateless';
 import { isGated } from './judge-call';
 import { openSession } from './open-session';
-import type { OpenSessionOptions } from './open-session';
+import type { OpenSessionOptions, StartProcess } from './open-session';
 import { readPost } from './read-post';
 import { idText } from './raw-json';
 import { INTERNAL_ERROR, INVALID_REQUEST, refuse, unknownSession } from './refusal';
 import type { Refusal } from './refusal';
+import { startServerProcess } from './server-process';
 import type { StdioTransport } from './server-process';
 import { SessionTable } from './session-table';
 import { StartBackoff } from './start-backoff';
 import { StatelessServer } from './stateless-server';
 import type { StdioSession } from './stdio-session';
 
-export interface StdioEndpointOptions {
+export interface SessionEndpointOptions {
   /** The name of the server in the policy. */
   readonly name: string;
-  readonly transport: StdioTransport;
-  readonly resolveSecret: ResolveSecret;
+  readonly start: StartProcess;
+  readonly stateless: StatelessTaker;
   readonly gate: Gate;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   /** Those that differ from `STDIO_LIMITS`. */
   readonly limits?: Partial<StdioLimits>;
 }
+
+export interface StdioEndpointOptions extends Omit<SessionEndpointOptions, 'start' | 'stateless'> {
+  readonly transport: StdioTransport;
+  readonly resolveSecret: ResolveSecret;
+}
+
+/** Takes the messages of clients without sessions. */
+export type StatelessTaker = Pick<StatelessServer, 'take' | 'close'>;
 
 /** Who a request comes from, and whether they may call tools, as the edge has found out. */
 export type Caller = Admitted;
@@ -52,7 +61,18 @@ export interface StdioEndpoint {
  * level and the list of tools depend on the client. From 2026-07-28 on a request says all that itself, and one process
  * serves all of them.
  */
-export function createStdioEndpoint(options: StdioEndpointOptions): StdioEndpoint {
+export function createStdioEndpoint({ transport, resolveSecret, ...options }: StdioEndpointOptions): StdioEndpoint {
+  const { name, gate, log } = options;
+  const limits = { ...STDIO_LIMITS, ...options.limits };
+  return new SessionEndpoint({
+    ...options,
+    start: () => startServerProcess(transport, resolveSecret),
+    stateless: new StatelessServer({ server: name, transport, resolveSecret, gate, log, limits }),
+  });
+}
+
+/** The same for what is no process, but speaks in lines as one does. */
+export function createSessionEndpoint(options: SessionEndpointOptions): StdioEndpoint {
   return new SessionEndpoint(options);
 }
 
@@ -61,16 +81,15 @@ class SessionEndpoint implements StdioEndpoint {
   private readonly opening: OpenSessionOptions;
   private readonly closing = new AbortController();
   private readonly living = new Set<StdioSession>();
-  private readonly stateless: StatelessServer;
+  private readonly stateless: StatelessTaker;
 
-  constructor({ name, transport, resolveSecret, gate, log, limits: given }: StdioEndpointOptions) {
+  constructor({ name, start, stateless, gate, log, limits: given }: SessionEndpointOptions) {
     const limits = { ...STDIO_LIMITS, ...given };
     const { living, closing } = this;
     const table = (this.table = new SessionTable(limits));
     const backoff = new StartBackoff();
-    const shared = { transport, resolveSecret, gate, log, limits, table, backoff, living };
-    this.opening = { ...shared, server: name, closing: closing.signal };
-    this.stateless = new StatelessServer({ server: name, transport, resolveSecret, gate, log, limits });
+    this.opening = { server: name, start, gate, log, limits, table, backoff, living, closing: closing.signal };
+    this.stateless = stateless;
   }
 
   async handle(req: IncomingMessage, res: ServerResponse, caller: Caller): Promise<void> {

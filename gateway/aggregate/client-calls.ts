@@ -1,0 +1,69 @@
+import type { BridgeLine } from '../stdio/bridge-line';
+import { tokenOf } from '../stdio/server-message';
+import type { JsonValue } from '../../core/json';
+import { progressTokenOf } from './client-call';
+import type { ClientCall } from './client-call';
+
+/** How long the answer to a call that its client has cancelled is still waited for. */
+const CANCELLED_MS = 5_000;
+
+type Request = BridgeLine & { readonly id: string | number; readonly method: string };
+
+/** The requests of the client that were not answered yet. */
+export class ClientCalls {
+  private readonly calls = new Map<string | number, ClientCall>();
+  private readonly signals = new Map<string | number, AbortSignal>();
+
+  /** Lets a request that is about to come be left when this aborts. */
+  watch(id: string | number, signal: AbortSignal): void {
+    this.signals.set(id, signal);
+    signal.addEventListener('abort', () => this.signals.delete(id), { once: true });
+  }
+
+  add({ id, text, method, params }: Request): ClientCall {
+    const call: ClientCall = {
+      id,
+      text,
+      method,
+      params,
+      leave: new AbortController(),
+      link: undefined,
+      cancelled: false,
+    };
+    this.calls.set(id, call);
+    const signal = this.signals.get(id);
+    this.signals.delete(id);
+    signal?.addEventListener('abort', () => leaveUnlessCancelled(call), { once: true });
+    return call;
+  }
+
+  remove(call: ClientCall): void {
+    if (this.calls.get(call.id) === call) this.calls.delete(call.id);
+  }
+
+  /** The client does not want the answer of a call any more; undefined where there is no such call. */
+  cancel(requestId: JsonValue | undefined): ClientCall | undefined {
+    const id = tokenOf(requestId);
+    const call = id === undefined ? undefined : this.calls.get(id);
+    if (call !== undefined) call.cancelled = true;
+    return call;
+  }
+
+  /** Whether progress under this token may come from this server: another one could pass its own off for it. */
+  mayReport(server: string, progressToken: JsonValue | undefined): boolean {
+    const owners = [...this.calls.values()].filter((call) => progressTokenOf(call) === progressToken);
+    return owners.length === 0 || owners.some(({ link }) => link?.server === server);
+  }
+
+  leaveAll(): void {
+    for (const { leave } of this.calls.values()) leave.abort();
+  }
+}
+
+/** A cancel aborts as well, and its notice comes right behind: the server is told then, and may still answer. */
+function leaveUnlessCancelled(call: ClientCall): void {
+  setImmediate(() => {
+    if (!call.cancelled) call.leave.abort();
+    else setTimeout(() => call.leave.abort(), CANCELLED_MS).unref();
+  });
+}

@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Requester } from '../../core/requester';
+import { takeBearer } from '../edge/bearer';
+import { answerRefusal, refusalOf } from '../edge/edge-refusal';
+import type { EdgeRefusal } from '../edge/edge-refusal';
+import type { FoundEndpoint } from '../endpoints';
+
+/** Says that the server is not open to the requester. No upstream can set it: its headers are not passed on. */
+export const CLOSED_HEADER = 'holdpoint-closed';
+const TOKEN_BYTES = 32;
+
+export type FindEndpoint = (server: string, requester: Requester) => Promise<FoundEndpoint>;
+
+/**
+ * Where this process reaches its own endpoints as a client does, so that a call through `/mcp` is judged, sent and
+ * recorded by the very same code. It listens on the loopback interface only and knows nobody but the sessions of this
+ * process, each by a token that no one else ever sees; the scope of a call was checked before it came here.
+ */
+export class Loopback {
+  private readonly find: FindEndpoint;
+  private readonly requesters = new Map<string, Requester>();
+  private readonly server = createServer((req, res) => void this.handle(req, res));
+  private listening: Promise<URL> | undefined;
+
+  constructor(find: FindEndpoint) {
+    this.find = find;
+  }
+
+  /** Where it listens; the path of a server's endpoint is its name. */
+  origin(): Promise<URL> {
+    this.listening ??= this.listen();
+    return this.listening;
+  }
+
+  admit(requester: Requester): string {
+    const token = randomBytes(TOKEN_BYTES).toString('base64url');
+    this.requesters.set(token, requester);
+    return token;
+  }
+
+  dismiss(token: string): void {
+    this.requesters.delete(token);
+  }
+
+  async close(): Promise<void> {
+    if (this.listening === undefined) return;
+    await this.listening;
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  private listen(): Promise<URL> {
+    return new Promise((resolve, reject) => {
+      this.server.once('error', reject);
+      this.server.listen(0, '127.0.0.1', () => {
+        const at = this.server.address();
+        resolve(new URL(`http://127.0.0.1:${typeof at === 'object' && at !== null ? at.port : 0}/`));
+      });
+    });
+  }
+
+  private async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const bearer = takeBearer(req);
+    const requester = bearer.kind === 'token' ? this.requesters.get(bearer.token) : undefined;
+    if (requester === undefined) {
+      answerRefusal({ req, res }, refusalOf(401, 'This address is for the gateway itself; use the address of /mcp'));
+      return;
+    }
+    const server = (req.url ?? '').slice(1);
+    try {
+      const found = await this.find(server, requester);
+      if (found.kind === 'endpoint') {
+        await found.endpoint.handle(req, res, { requester, mayCall: true, challenge: null });
+      } else {
+        answerRefusal({ req, res }, found.kind === 'none' ? notOpen(server) : unavailable(found.refusal.detail));
+      }
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error);
+      if (res.headersSent) res.destroy();
+      else answerRefusal({ req, res }, unavailable(detail));
+    }
+  }
+}
+
+/** Not 404, which says that a session is gone. */
+function notOpen(server: string): EdgeRefusal {
+  const rule = `The server ${server} is not open to you: it is disabled, or your access was taken away`;
+  const headers = { [CLOSED_HEADER]: 'yes' };
+  return refusalOf(403, `${rule}. Ask an operator; an approval cannot give access`, { headers });
+}
+
+function unavailable(detail: string): EdgeRefusal {
+  return refusalOf(503, `NOT executed: ${detail}`);
+}

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ServerLink } from './server-link';
+
+/** How long the first answer to a client waits for its servers; those that are later come in when they are ready. */
+const FIRST_JOIN_MS = 10_000;
+/** The same of every later list. */
+const JOIN_MS = 2_000;
+
+export interface ServerLinksOptions {
+  /** The names of the servers that the requester may use now, in the order of the policy. */
+  readonly accessible: () => Promise<readonly string[]>;
+  readonly create: (server: string) => ServerLink;
+  /** Called with each server that is not open to the requester any more. */
+  readonly onClosed: (server: string) => void;
+}
+
+/** One client's sessions at all servers that it may use. */
+export class ServerLinks {
+  private readonly options: ServerLinksOptions;
+  private readonly links = new Map<string, ServerLink>();
+  private joinMs = FIRST_JOIN_MS;
+  private over = false;
+
+  constructor(options: ServerLinksOptions) {
+    this.options = options;
+  }
+
+  /** Servers that the requester may use, with a session or without. */
+  get size(): number {
+    return this.links.size;
+  }
+
+  get(server: string): ServerLink | undefined {
+    return this.links.get(server);
+  }
+
+  /** Those with a session that have declared something, in the order of the policy. */
+  having(capability: string): readonly ServerLink[] {
+    return this.opened().filter((link) => link.declares(capability));
+  }
+
+  opened(): readonly ServerLink[] {
+    return [...this.links.values()].filter(({ isOpen }) => isOpen);
+  }
+
+  /** Reads anew which servers there are, begins a session where there is none, and waits for that a while. */
+  async refresh(): Promise<void> {
+    const { accessible, create } = this.options;
+    const servers = await accessible();
+    if (this.over) return;
+    for (const server of this.links.keys()) if (!servers.includes(server)) this.drop(server);
+    const before = new Map(this.links);
+    this.links.clear();
+    for (const server of servers) this.links.set(server, before.get(server) ?? create(server));
+    const ready = Promise.all([...this.links.values()].map((link) => link.ready()));
+    await Promise.race([ready, delay(this.joinMs, undefined, { ref: false })]);
+    this.joinMs = JOIN_MS;
+  }
+
+  /** Ends the session at a server that the requester may not use any more. */
+  drop(server: string): void {
+    const link = this.links.get(server);
+    if (link === undefined) return;
+    this.links.delete(server);
+    void link.close();
+    this.options.onClosed(server);
+  }
+
+  async close(): Promise<void> {
+    this.over = true;
+    const links = [...this.links.values()];
+    this.links.clear();
+    await Promise.all(links.map((link) => link.close()));
+  }
+}

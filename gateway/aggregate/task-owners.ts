@@ -1,0 +1,24 @@
+import { parseJson } from '../../activities/rpc';
+import { objectOr } from '../stdio/server-message';
+
+const MOST_TASKS = 1_000;
+
+/** Which server runs a task, by the answers to the calls that began it. */
+export class TaskOwners {
+  private readonly servers = new Map<string, string>();
+
+  learn(server: string, answer: string): void {
+    const { result } = objectOr(parseJson(answer));
+    const { taskId } = objectOr(objectOr(result)['task']);
+    if (typeof taskId !== 'string') return;
+    this.servers.set(taskId, server);
+    const [oldest] = this.servers.keys();
+    if (this.servers.size > MOST_TASKS && oldest !== undefined) this.servers.delete(oldest);
+  }
+
+  /** The server of a task, where it is known. */
+  of(taskId: string): readonly { readonly server: string }[] {
+    const server = this.servers.get(taskId);
+    return server === undefined ? [] : [{ server }];
+  }
+}
