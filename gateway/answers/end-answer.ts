@@ -35,6 +35,8 @@ function executedAnswer(call: EndedCall, end: Executed): JsonObject {
   const status = approval === null ? 'executed' : 'approved';
   const details = { status, approval, replayed: call.delivered } as const;
   const asked = approval === null ? call : { ...call, rule: approval.askedRule };
+  // What a look-up answers is the evidence of an effect, and no CallToolResult of the tool that was called.
+  if (end.evidence !== 'answer') return withoutAnswer(asked, details, { ...end, result: null });
   if (result?.kind === 'inline' && isJsonObject(result.value)) {
     const shown = call.delivered ? withReplayText(result.value, call) : result.value;
     return withApprovalMeta(shown, approvalMeta(asked, details));

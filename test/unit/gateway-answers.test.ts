@@ -285,6 +285,14 @@ describe('a call that was executed', () => {
     expect(ended(executed(null, more))).not.toHaveProperty('structuredContent');
   });
 
+  it("does not pass what a look-up answered off as the tool's own result [GATE-4]", () => {
+    const found = executed({ applied: true, content: [{ type: 'text', text: 'row 7' }] }, { evidence: 'lookUp' });
+    const answer = ended(found, { hasOutputSchema: true });
+    expect(answer).toMatchObject({ isError: false, structuredContent: { holdpoint: { status: 'executed' } } });
+    expect(textOf(answer)).toMatch(/^EXECUTED: a look-up or a person established that the call took effect/);
+    expect(answer).not.toHaveProperty('applied');
+  });
+
   it('stays the error that the tool reported where that answer is stored elsewhere', () => {
     const result = { kind: 'stored', digest: 'd', bytes: 9, isError: true };
     expect(ended(executed(null, { result }))).toMatchObject({ isError: true });
