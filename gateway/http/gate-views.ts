@@ -1,25 +1,18 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Gate, IncomingCall } from '../ports';
-import type { EventResponse } from '../stdio/event-response';
+import type { ServerResponse } from 'node:http';
+import type { Gate } from '../ports';
 import { refuse, unknownSession } from '../stdio/refusal';
 import type { HttpSession } from './http-session';
-
-interface Exchange {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-}
 
 interface Judging {
   readonly gate: Gate;
   readonly session: HttpSession;
-  readonly response: EventResponse;
   /** True where the request is of a revision without sessions. */
   readonly isStateless: boolean;
 }
 
 /** The gate as one request needs it. */
-export function gateFor({ req, res }: Exchange, { gate, session, response, isStateless }: Judging): Gate {
-  const seen = withNotices(isStateless ? asStateless(gate) : gate, req, response);
+export function gateFor(res: ServerResponse, { gate, session, isStateless }: Judging): Gate {
+  const seen = isStateless ? asStateless(gate) : gate;
   return {
     ...seen,
     judge: async (call) => {
@@ -41,12 +34,4 @@ function asStateless(gate: Gate): Gate {
       return { ...answer, result: { resultType: 'complete', ...answer.result } };
     },
   };
-}
-
-/** Lets the gate write notifications before its answer, where the client takes a stream. */
-function withNotices(gate: Gate, { headers }: IncomingMessage, response: EventResponse): Gate {
-  if (headers.accept?.includes('text/event-stream') !== true) return gate;
-  const notify: IncomingCall['notify'] = (method, params) =>
-    response.event(JSON.stringify({ jsonrpc: '2.0', method, params }));
-  return { ...gate, judge: (call) => gate.judge({ ...call, notify }) };
 }

@@ -171,12 +171,9 @@ class HttpEndpoint implements Endpoint {
     const response = new EventResponse({ res, headers: {} });
     response.onLeft(() => cancel.abort());
     try {
-      const gate = gateFor(at, { gate: this.gate, session, response, isStateless: sender !== null });
-      return await judgeCall(gate, session, {
-        message,
-        response,
-        cancel,
-      });
+      const gate = gateFor(res, { gate: this.gate, session, isStateless: sender !== null });
+      const takesStream = req.headers.accept?.includes('text/event-stream') === true;
+      return await judgeCall(gate, session, { message, response, cancel, takesStream });
     } finally {
       session.end(id);
     }

@@ -48,7 +48,7 @@ export class ClientRequests {
     response.onLeft(() => call.cancel.abort());
     response.openWithin(limits.jsonWindowMs);
     taken(response);
-    if (!isGated(message.method) || (await judgeCall(gate, session, call))) this.send(call);
+    if (!isGated(message.method) || (await judgeCall(gate, session, { ...call, takesStream: true }))) this.send(call);
     else calls.remove(call);
   }
 

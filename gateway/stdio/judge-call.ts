@@ -1,4 +1,5 @@
 import type { ClientCall } from './calls-in-flight';
+import type { JsonObject } from '../../core/json';
 import type { ClientSession, Gate, GateAnswer } from '../ports';
 import { idText } from './raw-json';
 import { INTERNAL_ERROR, errorText, resultText } from './refusal';
@@ -9,7 +10,10 @@ export function isGated(method: string | null): boolean {
 }
 
 /** A call as far as the gate and its answer need it. */
-export type JudgedCall = Pick<ClientCall, 'message' | 'response' | 'cancel'>;
+export type JudgedCall = Pick<ClientCall, 'message' | 'response' | 'cancel'> & {
+  /** Whether the client takes a stream of events in place of one answer. */
+  readonly takesStream: boolean;
+};
 
 /** Lets the gate judge a call, and answers it where the gate does. True where the call goes on to the server. */
 export async function judgeCall(gate: Gate, session: ClientSession, call: JudgedCall): Promise<boolean> {
@@ -31,9 +35,12 @@ export async function judgeCall(gate: Gate, session: ClientSession, call: Judged
   return false;
 }
 
-async function judged(gate: Gate, session: ClientSession, { message, cancel }: JudgedCall): Promise<GateAnswer> {
+async function judged(gate: Gate, session: ClientSession, call: JudgedCall): Promise<GateAnswer> {
+  const { message, cancel, response, takesStream } = call;
+  const notify = (method: string, params: JsonObject): void =>
+    response.event(JSON.stringify({ jsonrpc: '2.0', method, params }));
   try {
-    return await gate.judge({ session, message, signal: cancel.signal });
+    return await gate.judge({ session, message, signal: cancel.signal, ...(takesStream && { notify }) });
   } catch {
     const text = 'NOT executed: the gateway failed while it judged this call; its log says why';
     return { kind: 'error', error: { code: INTERNAL_ERROR, message: text } };

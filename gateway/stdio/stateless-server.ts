@@ -105,7 +105,8 @@ export class StatelessServer {
       return;
     }
     call.response.openWithin(this.options.limits.jsonWindowMs);
-    if (!isGated(call.message.method) || (await judgeCall(this.gate, call.session, call))) await this.send(call);
+    if (!isGated(call.message.method) || (await judgeCall(this.gate, call.session, { ...call, takesStream: true })))
+      await this.send(call);
     else this.done(call);
   }
 
