@@ -70,7 +70,7 @@ export class Endpoints {
     this.open.clear();
   }
 
-  /** The names of the servers that a requester may use, in the order of the policy. */
+  /** The names of the servers that a requester may use, in the order in which the policy is kept. */
   private async accessible(requester: Requester): Promise<readonly string[]> {
     const active = await this.options.deps.ledger.activePolicy();
     if (active === null) return [];

@@ -15,7 +15,7 @@ import type { FindEndpoint } from './loopback';
 const UNSUPPORTED_VERSION = -32022;
 
 export interface AggregateEndpointOptions {
-  /** The names of the servers that a requester may use now, in the order of the policy. */
+  /** The names of the servers that a requester may use now, in order. */
   readonly accessible: (requester: Requester) => Promise<readonly string[]>;
   readonly find: FindEndpoint;
   readonly edge: Pick<EdgeSettings, 'sessionIdleMs' | 'sessionsPerRequester'>;

@@ -20,7 +20,7 @@ import type { ForServer } from './server-questions';
 import { ServerQuestions } from './server-questions';
 
 export interface AggregateProcessOptions {
-  /** The names of the servers that the requester may use now, in the order of the policy. */
+  /** The names of the servers that the requester may use now, in order. */
   readonly accessible: () => Promise<readonly string[]>;
   /** The address of a server's own endpoint. */
   readonly urlOf: (server: string) => URL;

@@ -7,7 +7,7 @@ const FIRST_JOIN_MS = 10_000;
 const JOIN_MS = 2_000;
 
 export interface ServerLinksOptions {
-  /** The names of the servers that the requester may use now, in the order of the policy. */
+  /** The names of the servers that the requester may use now, in order. */
   readonly accessible: () => Promise<readonly string[]>;
   readonly create: (server: string) => ServerLink;
   /** Called with each server that is not open to the requester any more. */
@@ -34,7 +34,7 @@ export class ServerLinks {
     return this.links.get(server);
   }
 
-  /** Those with a session that have declared something, in the order of the policy. */
+  /** Those with a session that have declared something, in order. */
   having(capability: string): readonly ServerLink[] {
     return this.opened().filter((link) => link.declares(capability));
   }

@@ -96,3 +96,29 @@ const packageOf = (name: string) => dirname(require.resolve(`@modelcontextprotoc
 
 /** The program of one of the servers that MCP itself gives out. */
 export const program = (name: 'everything' | 'memory' | 'filesystem') => join(packageOf(name), 'dist/index.js');
+
+/** How a scripted server is and behaves. */
+export interface Scripted {
+  readonly label?: string;
+  readonly lists?: Readonly<Record<string, readonly (readonly unknown[])[]>>;
+  readonly capabilities?: Readonly<Record<string, unknown>>;
+  readonly instructions?: string;
+  readonly version?: string;
+  /** It ends at once where this file is not there. */
+  readonly startIf?: string;
+  /** Methods that it never answers. */
+  readonly silent?: readonly string[];
+  /** Methods that it answers with an error. */
+  readonly broken?: readonly string[];
+  /** What the URIs begin with that it has but does not list. */
+  readonly hidden?: string;
+  /** The file in which it keeps each line that it reads. */
+  readonly lines?: string;
+}
+
+/** A server that is as it is told to be. */
+export function scripted({ lines, ...setting }: Scripted, more = ''): string {
+  const args = JSON.stringify([join(__dirname, '../support/gateway-aggregate-server.cjs'), JSON.stringify(setting)]);
+  const env = lines === undefined ? '{}' : `{ LINES: ${JSON.stringify(lines)} }`;
+  return `{ stdio: { command: ${JSON.stringify(process.execPath)}, args: ${args}, env: ${env} }${more} }`;
+}
