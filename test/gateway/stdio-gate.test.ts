@@ -86,6 +86,19 @@ describe('the gate before a server on stdio', () => {
     expect(delivered).toHaveBeenCalledTimes(1);
   });
 
+  it('may say how a call goes before it answers [EVT-08]', async () => {
+    const { came, go } = waitFor('echo');
+    const waiting = await client.call('1', 'echo');
+    const { notify } = await came;
+    notify?.('notifications/progress', { progressToken: 't', progress: 1 });
+    go();
+    await waiting.ended;
+    expect(waiting.messages).toEqual([
+      '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}',
+      '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}',
+    ]);
+  });
+
   it.each(['0', '"0"', '5'])('is told of a cancel of id %s, which the server never hears of [WIRE-3]', async (id) => {
     const { came, go, delivered } = waitFor('echo');
     const waiting = await client.call(id, 'echo');
