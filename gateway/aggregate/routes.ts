@@ -32,14 +32,12 @@ export class Routes {
 
   /** Every owner of what is shown so: more than one where it is not clear whose it is. */
   ownersOf(shown: string): readonly Owner[] {
-    return [...this.parts].flatMap(([server, { keys }]) =>
-      [...(keys.get(shown) ?? [])].map((key) => ({ server, key })),
-    );
+    return this.sorted().flatMap(([server, { keys }]) => [...(keys.get(shown) ?? [])].map((key) => ({ server, key })));
   }
 
   /** Everything that is known, by how it is shown. */
   all(): readonly (Owner & { readonly shown: string })[] {
-    return [...this.parts].flatMap(([server, { keys }]) =>
+    return this.sorted().flatMap(([server, { keys }]) =>
       [...keys].flatMap(([shown, own]) => [...own].map((key) => ({ server, key, shown }))),
     );
   }
@@ -76,6 +74,11 @@ export class Routes {
 
   forget(server: string): void {
     this.parts.delete(server);
+  }
+
+  /** By their names, and not by which server was quicker. */
+  private sorted(): readonly (readonly [string, Part])[] {
+    return [...this.parts].toSorted(([a], [b]) => (a < b ? -1 : 1));
   }
 
   private partOf(server: string): Part {
