@@ -222,13 +222,13 @@ TIME2-12 | multi | here | audit record cannot be written (disk full, lock) at de
 TIME2-13 | unit | here | audit: one row edited, one removed, two swapped, last five cut off; a request, decision, grant, operation or policy that differs from it
 TIME2-14 | api | console | emergency without ticket, for a tool not named, for 16 min
 TIME2-15 | workflow | console | valid emergency; its review then overdue; a second emergency
-LIST-1 | gateway | gateway | upstream lists 2 pages; client lists again after a change notice
+LIST-1 | gateway | here | upstream lists 2 pages; client lists again after a change notice
 LIST-2 | gateway | gateway | "/mcp" over servers with 3 and 1 pages; client passes one cursor back
-LIST-3 | gateway | gateway | tool with "outputSchema", result with "structuredContent"
-LIST-4 | gateway | gateway | "isError: true" without "structuredContent" from a tool with "outputSchema"
-LIST-5 | gateway | gateway | annotations, "title", unknown vendor keys; tool without annotations
-LIST-6 | gateway | gateway | request "_meta.traceparent"; result "_meta["vendor.example/x"]"
-LIST-7 | gateway | gateway | one tool of ten has "outputSchema: {"type":"objekt"}"
+LIST-3 | gateway | here | tool with "outputSchema", result with "structuredContent"
+LIST-4 | gateway | here | "isError: true" without "structuredContent" from a tool with "outputSchema"
+LIST-5 | gateway | here | annotations, "title", unknown vendor keys; tool without annotations
+LIST-6 | gateway | here | request "_meta.traceparent"; result "_meta["vendor.example/x"]"
+LIST-7 | gateway | here | one tool of ten has "outputSchema: {"type":"objekt"}"
 NAME-1 | gateway | gateway | two servers export "search"; the second is added later
 NAME-2 | gateway | gateway | prefixed name called on "/mcp"
 NAME-3 | gateway | gateway | server "acme_" + tool "status", server "acme" + tool "_status"; server "my_server" + tool "my_tool"

@@ -11,6 +11,7 @@ import type { Hold } from './hold';
 import type { Holds } from './holds';
 import { sessionContext } from './session-context';
 import type { SessionTools } from './session-tools';
+import { tracing } from './trace-context';
 
 interface GatewayActivitiesOptions {
   readonly deps: Dependencies;
@@ -75,7 +76,7 @@ function depsOf({ deps, tools }: GatewayActivitiesOptions, hold: Hold | undefine
   if (hold === undefined || session === null) return deps;
   return {
     ...deps,
-    servers: tools.serversFor(session, deps.servers),
+    servers: tracing(tools.serversFor(session, deps.servers), hold.caller?.trace ?? {}),
     onStep: async (step, id) => {
       if (step === 'afterTransaction') hold.running = hold.isSent = true;
       await deps.onStep?.(step, id);

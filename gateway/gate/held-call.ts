@@ -12,6 +12,7 @@ import type { HoldContext } from './hold-context';
 import { reportWaiting } from './report-waiting';
 import { callContext } from './session-context';
 import type { ToolCallParams } from './tool-call';
+import { traceOf } from './trace-context';
 import { waitForEnd } from './wait-for-end';
 
 /** One client's protected call, as it came. */
@@ -80,8 +81,8 @@ interface Waited {
 async function holdUntilEnd(context: HoldContext, held: HeldCall, { claim, waitForMs }: Staying): Promise<Waited> {
   const { holds } = context;
   const hold = holds.getOrAdd(claim.operationId);
-  const { session, signal } = held.incoming;
-  const leave = hold.join({ session, signal });
+  const { session, signal, message } = held.incoming;
+  const leave = hold.join({ session, signal, trace: traceOf(message.params) });
   const stopReporting = reportWaiting(hold, held, claim.state);
   const watching = new AbortController();
   let failure: Error | null = null;

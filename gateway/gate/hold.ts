@@ -1,4 +1,5 @@
 import type { CallState } from '../../core/call-state';
+import type { JsonObject } from '../../core/json';
 import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
 import type { ClientSession } from '../ports';
 
@@ -6,6 +7,8 @@ import type { ClientSession } from '../ports';
 export interface WaitingCaller {
   readonly session: ClientSession;
   readonly signal: AbortSignal;
+  /** What its call carries to the tool beside what was approved. */
+  readonly trace: JsonObject;
 }
 
 /**
@@ -33,7 +36,12 @@ export class Hold {
 
   /** The session of the latest caller that is still there; null where nobody is. */
   get session(): ClientSession | null {
-    return [...this.callers].findLast(({ signal }) => !signal.aborted)?.session ?? null;
+    return this.caller?.session ?? null;
+  }
+
+  /** The latest caller that is still there. */
+  get caller(): WaitingCaller | undefined {
+    return [...this.callers].findLast(({ signal }) => !signal.aborted);
   }
 
   /** @returns what takes the caller out again. */

@@ -6,6 +6,7 @@ import { collectFor } from './collect';
 import type { HoldContext } from './hold-context';
 import { answerWhenOver, claimOf, say, type HeldCall, type KeyedClaim } from './held-call';
 import { taskJson } from './task-json';
+import { traceOf } from './trace-context';
 
 /** How long after its last poll a task still counts as somebody who is there to take the result. */
 const PRESENT_MS = 60_000;
@@ -98,7 +99,11 @@ export class Tasks {
     const { holds, deps } = this.context;
     const hold = holds.getOrAdd(claim.operationId);
     const presence = new AbortController();
-    const out = hold.join({ session: task.held.incoming.session, signal: presence.signal });
+    const out = hold.join({
+      session: task.held.incoming.session,
+      signal: presence.signal,
+      trace: traceOf(task.held.incoming.message.params),
+    });
     task.leave = () => {
       task.leave = null;
       presence.abort();

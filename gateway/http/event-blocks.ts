@@ -3,27 +3,40 @@ import { chunksOf } from '../../activities/http-exchange';
 
 /** The end of one server-sent event: an empty line, whatever ends a line. */
 const BLANK_LINE = /\r\n\r\n|\n\n|\r\r/;
+const LONGEST_BLANK = 4;
 
 /** Takes the bytes of a stream apart into its events. */
 export class EventSplitter {
   private readonly decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  private text = '';
+  private parts: string[] = [];
+  /** The end of what came before, in which an empty line may have begun. */
+  private tail = '';
 
   /** The events that a chunk completes, as they stand in it, each with the empty line that ends it. */
   push(chunk: Uint8Array): readonly string[] {
-    this.text += this.decoder.decode(chunk, { stream: true });
-    const blocks: string[] = [];
-    for (let end = BLANK_LINE.exec(this.text); end !== null; end = BLANK_LINE.exec(this.text)) {
-      const at = end.index + end[0].length;
-      blocks.push(this.text.slice(0, at));
-      this.text = this.text.slice(at);
+    const piece = this.decoder.decode(chunk, { stream: true });
+    const seen = this.tail + piece;
+    this.parts.push(piece);
+    // A long event comes in many chunks: what was looked at before is not looked at again.
+    if (!BLANK_LINE.test(seen)) {
+      this.tail = seen.slice(1 - LONGEST_BLANK);
+      return [];
     }
+    let text = this.parts.join('');
+    const blocks: string[] = [];
+    for (let end = BLANK_LINE.exec(text); end !== null; end = BLANK_LINE.exec(text)) {
+      const at = end.index + end[0].length;
+      blocks.push(text.slice(0, at));
+      text = text.slice(at);
+    }
+    this.parts = [text];
+    this.tail = text.slice(1 - LONGEST_BLANK);
     return blocks;
   }
 
   /** What is left at the end. */
   rest(): string {
-    return this.text + this.decoder.decode();
+    return this.parts.join('') + this.decoder.decode();
   }
 }
 

@@ -12,9 +12,10 @@ import { idText } from '../stdio/raw-json';
 import { errorText, refuse, unknownSession } from '../stdio/refusal';
 import { ClientSessions } from './client-sessions';
 import { gateFor } from './gate-views';
+import { withoutForeignApproval } from './foreign-approval';
 import { upstreamHeaders } from './headers';
 import { HttpSession, StatelessSession, type HttpUpstream } from './http-session';
-import { isEventStream, relayBytes, relayList, UPSTREAM_GONE, type Relaying } from './relay-answer';
+import { isEventStream, relayBytes, relayShown, UPSTREAM_GONE, type Relaying } from './relay-answer';
 import { headerMismatch, statelessSender, type StatelessSender } from './stateless';
 
 /** One server's endpoint of the gateway. */
@@ -196,7 +197,8 @@ class HttpEndpoint implements Endpoint {
     const { response } = sent;
     const headers = this.sessionHeaders(session, { message, response });
     const relaying = { upstream: response, res: at.res, headers, idText: idOf, ...overhearing(session) };
-    if (message.method === 'tools/list') await relayList(relaying, (text) => this.gate.showList(session, text));
+    if (message.method === 'tools/list') await relayShown(relaying, (text) => this.gate.showList(session, text));
+    else if (isGated(message.method)) await relayShown(relaying, withoutForeignApproval);
     else relayBytes(relaying);
   }
 
@@ -255,7 +257,10 @@ class HttpEndpoint implements Endpoint {
       ...overhearing(session),
     };
     if (session.takeToolsMayDiffer()) relaying.first = TOOLS_CHANGED;
-    if (isEventStream(sent.response)) await relayList(relaying, (text) => this.gate.showList(session, text));
+    // What is resumed may be the answer to anything.
+    const show = async (text: string): Promise<string> =>
+      withoutForeignApproval(await this.gate.showList(session, text));
+    if (isEventStream(sent.response)) await relayShown(relaying, show);
     else relayBytes(relaying);
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { readBody } from '../../activities/http-exchange';
+import { chunksOf } from '../../activities/http-exchange';
 import { MAX_MESSAGE_BYTES } from '../read-message';
 import { errorText } from '../stdio/refusal';
 import { dataOf, eventBlocks, EventSplitter, withData } from './event-blocks';
@@ -34,9 +34,7 @@ export function relayBytes({ upstream, res, headers, idText, overhear }: Relayin
   upstream.pipe(res, { end: false });
   upstream.once('end', () => res.end());
   upstream.once('error', () => {
-    // A stream with event ids is resumed by its client; any other would be waited for until its time is over.
-    if (isStream && !seen.eventId && idText !== null) res.end(eventOf(errorText(idText, UPSTREAM_GONE, GONE)));
-    else res.destroy();
+    endBroken(res, isStream && !seen.eventId ? idText : null);
   });
 }
 
@@ -51,43 +49,94 @@ function tap(upstream: IncomingMessage, overhear: (text: string) => void): void 
   });
 }
 
-/** Passes an answer to `tools/list` on, its tools shown as the gate shows them. */
-export async function relayList(
-  { upstream, res, headers, first, overhear }: Relaying,
-  show: (text: string) => Promise<string>,
-): Promise<void> {
-  const { 'content-length': _length, ...passed } = clientHeaders(upstream.headers);
-  if (!isEventStream(upstream)) {
-    const body = await readBody(upstream, MAX_LIST_BYTES);
-    if (!body.ok) {
-      res.destroy();
-      return;
-    }
-    const shown = Buffer.from(await show(body.text));
-    res.writeHead(upstream.statusCode ?? 502, { ...passed, ...headers, 'content-length': shown.length });
-    res.end(shown);
+/** What an answer's message is shown as; the same text where nothing has to be changed. */
+type Show = (text: string) => string | Promise<string>;
+
+/** Passes an answer on with its messages as they are to be shown; one that nothing changes keeps its bytes. */
+export async function relayShown(relaying: Relaying, show: Show): Promise<void> {
+  const { upstream, res, headers } = relaying;
+  if (isEventStream(upstream)) return relayEvents(relaying, show);
+  if (typeOf(upstream) !== 'application/json') {
+    relayBytes(relaying);
     return;
   }
+  const bytes = await bytesOf(upstream);
+  if (bytes === null) {
+    res.destroy();
+    return;
+  }
+  const text = bytes.toString('utf8');
+  const shown = await show(text);
+  const body = shown === text ? bytes : Buffer.from(shown);
+  const passed = { ...clientHeaders(upstream.headers), 'content-length': String(body.length) };
   res.writeHead(upstream.statusCode ?? 502, { ...passed, ...headers });
+  res.end(body);
+}
+
+async function relayEvents({ upstream, res, headers, idText, first, overhear }: Relaying, show: Show): Promise<void> {
+  res.writeHead(upstream.statusCode ?? 502, { ...clientHeaders(upstream.headers), ...headers });
   res.flushHeaders();
   if (first !== undefined) res.write(eventOf(first));
+  let isResumable = false;
   try {
     for await (const block of eventBlocks(upstream)) {
+      isResumable ||= /^id:/m.test(block);
       const data = dataOf(block);
       if (data !== null) overhear?.(data);
       const shown = data === null ? data : await show(data);
-      res.write(shown === null || shown === data ? block : withData(block, shown));
+      await written(res, shown === null || shown === data ? block : withData(block, shown));
     }
     res.end();
   } catch {
-    res.destroy();
+    endBroken(res, isResumable ? null : idText);
   }
 }
 
-const MAX_LIST_BYTES = 8 * MAX_MESSAGE_BYTES;
+/** A stream with event ids is resumed by its client; any other would be waited for until its time is over. */
+function endBroken(res: ServerResponse, idText: string | null): void {
+  if (idText === null) res.destroy();
+  else res.end(eventOf(errorText(idText, UPSTREAM_GONE, GONE)));
+}
 
-export function isEventStream({ headers }: IncomingMessage): boolean {
-  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'text/event-stream';
+/** A client that reads slowly is waited for; one that has left is not. */
+async function written(res: ServerResponse, text: string): Promise<void> {
+  if (res.write(text) || res.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      res.off('drain', done).off('close', done);
+      resolve();
+    };
+    res.on('drain', done).on('close', done);
+  });
+}
+
+/** Null where the answer is too long, or breaks off. */
+async function bytesOf(upstream: IncomingMessage): Promise<Buffer | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of chunksOf(upstream)) {
+      bytes += chunk.length;
+      if (bytes > MAX_ANSWER_BYTES) {
+        upstream.destroy();
+        return null;
+      }
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  } catch {
+    return null;
+  }
+}
+
+const MAX_ANSWER_BYTES = 8 * MAX_MESSAGE_BYTES;
+
+export function isEventStream(response: IncomingMessage): boolean {
+  return typeOf(response) === 'text/event-stream';
+}
+
+function typeOf({ headers }: IncomingMessage): string | undefined {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
 }
 
 function eventOf(message: string): string {
