@@ -223,17 +223,17 @@ TIME2-13 | unit | here | audit: one row edited, one removed, two swapped, last f
 TIME2-14 | api | console | emergency without ticket, for a tool not named, for 16 min
 TIME2-15 | workflow | console | valid emergency; its review then overdue; a second emergency
 LIST-1 | gateway | here | upstream lists 2 pages; client lists again after a change notice
-LIST-2 | gateway | gateway | "/mcp" over servers with 3 and 1 pages; client passes one cursor back
+LIST-2 | gateway | here | "/mcp" over servers with 3 and 1 pages; client passes one cursor back
 LIST-3 | gateway | here | tool with "outputSchema", result with "structuredContent"
 LIST-4 | gateway | here | "isError: true" without "structuredContent" from a tool with "outputSchema"
 LIST-5 | gateway | here | annotations, "title", unknown vendor keys; tool without annotations
 LIST-6 | gateway | here | request "_meta.traceparent"; result "_meta["vendor.example/x"]"
 LIST-7 | gateway | here | one tool of ten has "outputSchema: {"type":"objekt"}"
-NAME-1 | gateway | gateway | two servers export "search"; the second is added later
-NAME-2 | gateway | gateway | prefixed name called on "/mcp"
-NAME-3 | gateway | gateway | server "acme_" + tool "status", server "acme" + tool "_status"; server "my_server" + tool "my_tool"
-NAME-4 | gateway | gateway | rule on "apply_migration"; called prefixed on "/mcp", plain on "/mcp/orders-db"
-NAME-5 | gateway | gateway | "resources/read" on "/mcp" with a URI of the second server
+NAME-1 | gateway | here | two servers export "search"; the second is added later
+NAME-2 | gateway | here | prefixed name called on "/mcp"
+NAME-3 | gateway | here | server "acme_" + tool "status", server "acme" + tool "_status"; server "my_server" + tool "my_tool"
+NAME-4 | gateway | here | rule on "apply_migration"; called prefixed on "/mcp", plain on "/mcp/orders-db"
+NAME-5 | gateway | here | "resources/read" on "/mcp" with a URI of the second server
 SESS-1 | gateway | here | upstream hands out "Mcp-Session-Id"
 SESS-2 | gateway | here | client sends a session id that the gateway does not know
 SESS-3 | gateway | here | two clients of one server; one sets log level "error", one subscribes to a resource
