@@ -7,6 +7,8 @@ import { isOpenTo } from '../core/policy-access';
 import { serverOf } from '../core/policy-lookup';
 import type { Requester } from '../core/requester';
 import { createAggregateEndpoint } from './aggregate/aggregate-endpoint';
+import { LedgerError } from '../ledger/ledger-error';
+import type { Active } from '../ledger/ledger';
 import type { EdgeSettings } from './edge/settings';
 import { createHttpEndpoint, type Endpoint } from './http/http-endpoint';
 import type { Gate } from './ports';
@@ -49,10 +51,12 @@ export class Endpoints {
 
   /** The endpoint of a server as the active policy has it. Throws a LedgerError where that cannot be read. */
   async find(name: string, requester: Requester): Promise<FoundEndpoint> {
-    const active = await this.options.deps.ledger.activePolicy();
-    if (active === null) return { kind: 'unavailable', refusal: refusal('NO_POLICY') };
-    const entry = serverOf(active.policy, name);
-    if (entry === undefined || !isOpen(active.policy, entry, requester)) return { kind: 'none' };
+    const entry = await this.byPolicy(({ policy }) => {
+      const found = serverOf(policy, name);
+      return found !== undefined && isOpen(policy, found, requester) ? found : undefined;
+    });
+    if (entry === null) return { kind: 'unavailable', refusal: refusal('NO_POLICY') };
+    if (entry === undefined) return { kind: 'none' };
     const known = this.open.get(name);
     const identity = `${entry.identity} ${entry.session}`;
     if (known?.identity === identity) return { kind: 'endpoint', endpoint: known.endpoint };
@@ -72,10 +76,23 @@ export class Endpoints {
 
   /** The names of the servers that a requester may use, in the order in which the policy is kept. */
   private async accessible(requester: Requester): Promise<readonly string[]> {
-    const active = await this.options.deps.ledger.activePolicy();
-    if (active === null) return [];
-    const { policy } = active;
-    return Object.values(policy.servers).flatMap((entry) => (isOpen(policy, entry, requester) ? [entry.name] : []));
+    const names = await this.byPolicy(({ policy }) =>
+      Object.values(policy.servers).flatMap((entry) => (isOpen(policy, entry, requester) ? [entry.name] : [])),
+    );
+    return names ?? [];
+  }
+
+  /** What the active policy says; null without one. One that is no policy any more is damage to the ledger. */
+  private async byPolicy<T>(read: (active: Active) => T): Promise<T | null> {
+    const { ledger } = this.options.deps;
+    try {
+      const active = await ledger.activePolicy();
+      return active === null ? null : read(active);
+    } catch (error) {
+      if (error instanceof LedgerError) throw error;
+      const detail = 'its active policy cannot be read; apply one anew';
+      throw new LedgerError('LEDGER_DAMAGED', { ledger: ledger.store.name, detail }, error);
+    }
   }
 
   private create({ name, transport, session }: ServerEntry): Endpoint | Refusal {

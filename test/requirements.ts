@@ -246,11 +246,11 @@ WIRE-3 | gateway | here | cancel notice whose "requestId" is "0"
 WIRE-4 | gateway | here | client cancels or drops while its call is pending; allow comes 27 s later
 WIRE-5 | unit | here | "é" or an emoji split across two 4 096-byte chunks
 WIRE-6 | gateway | here | upstream error "-32050", message "disk full", "data: {"vendor":1}"
-BYPASS-1 | gateway | gateway | client's "Authorization" header; token for another audience
+BYPASS-1 | gateway | here | client's "Authorization" header; token for another audience
 BYPASS-2 | gateway | here | body is a batch: "read_file", then "drop_table"
-BYPASS-3 | gateway | gateway | header "Mcp-Name: read_file", body "delete_everything"
+BYPASS-3 | gateway | here | header "Mcp-Name: read_file", body "delete_everything"
 BYPASS-4 | gateway | here | ""params":{"name":"read_file","name":"delete_all"}"
-BYPASS-5 | gateway | gateway | no policy applied yet; policy row unreadable while running
+BYPASS-5 | gateway | here | no policy applied yet; policy row unreadable while running
 BYPASS-6 | gateway | here | tool with no hints; "readOnlyHint: true" on a deleting tool of a server with "hints: untrusted"
 BYPASS-7 | gateway | here | model passes "confirm: true", "force: true" or "approved_by: "dana""
 BYPASS-8 | gateway | here | "params.task" on a protected call, then tasks/get, tasks/result, from X and from Y
