@@ -11,8 +11,11 @@ import type { StatelessTaker } from '../stdio/stdio-endpoint';
 import { AggregateProcess } from './aggregate-process';
 import { Loopback } from './loopback';
 import type { FindEndpoint } from './loopback';
+import type { JoinMs } from './server-links';
 
 const UNSUPPORTED_VERSION = -32022;
+/** Some clients give up on the first answer after 60 s, and on a list sooner. */
+const JOIN_MS: JoinMs = { first: 10_000, later: 2_000 };
 
 export interface AggregateEndpointOptions {
   /** The names of the servers that a requester may use now, in order. */
@@ -20,13 +23,16 @@ export interface AggregateEndpointOptions {
   readonly find: FindEndpoint;
   readonly edge: Pick<EdgeSettings, 'sessionIdleMs' | 'sessionsPerRequester'>;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
+  /** 10 s and 2 s by default. */
+  readonly joinMs?: JoinMs;
 }
 
 /**
  * `/mcp`: all servers that a requester may use, as one. Each session here has one of its own at every server's own
  * endpoint, where its calls are judged, run and recorded like any other's; here they are only told apart.
  */
-export function createAggregateEndpoint({ accessible, find, edge, log }: AggregateEndpointOptions): Endpoint {
+export function createAggregateEndpoint(options: AggregateEndpointOptions): Endpoint {
+  const { accessible, find, edge, log, joinMs = JOIN_MS } = options;
   const loopback = new Loopback(find);
   /** By what hears of them, which is the session that the gate is asked about. */
   const processes = new WeakMap<object, AggregateProcess>();
@@ -40,7 +46,7 @@ export function createAggregateEndpoint({ accessible, find, edge, log }: Aggrega
       const origin = await loopback.origin();
       const token = loopback.admit(requester);
       const process: AggregateProcess = new AggregateProcess({
-        ...{ token, log },
+        ...{ token, log, joinMs },
         accessible: () => accessible(requester),
         urlOf: (server) => new URL(server, origin),
         onListen: (listener) => processes.set(listener, process),

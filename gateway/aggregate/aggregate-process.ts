@@ -16,6 +16,7 @@ import { MergedLists } from './merged-lists';
 import { ServerLink } from './server-link';
 import type { ServerLinkOptions } from './server-link';
 import { ServerLinks } from './server-links';
+import type { JoinMs } from './server-links';
 import type { ForServer } from './server-questions';
 import { ServerQuestions } from './server-questions';
 
@@ -25,6 +26,7 @@ export interface AggregateProcessOptions {
   /** The address of a server's own endpoint. */
   readonly urlOf: (server: string) => URL;
   readonly token: string;
+  readonly joinMs: JoinMs;
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>;
   readonly onListen: (listener: ProcessListener) => void;
   readonly onClose: () => void;
@@ -51,12 +53,13 @@ export class AggregateProcess implements ServerProcess {
   private closing: Promise<void> | undefined;
 
   constructor(options: AggregateProcessOptions) {
-    const { accessible, log } = options;
+    const { accessible, log, joinMs } = options;
     this.options = options;
     const links = (this.links = new ServerLinks({
       accessible,
       create: (server) => this.link(server),
-      onClosed: (server) => this.closed(server),
+      onClosed: (link) => this.closed(link),
+      joinMs,
     }));
     const lists = (this.lists = new MergedLists({ links, log }));
     this.requests = new AnswerRequests({ links, lists });
@@ -189,11 +192,12 @@ export class AggregateProcess implements ServerProcess {
     this.tellOfChange((capability) => link.declares(capability));
   }
 
-  private closed(server: string): void {
+  private closed(link: ServerLink): void {
+    const { server } = link;
     this.questions.forget(server);
     this.lists.forget(server);
     this.requests.forget(server);
-    this.tellOfChange((capability) => capability === 'tools');
+    this.tellOfChange((capability) => link.declares(capability));
   }
 
   private tellOfChange(concerns: (capability: string) => boolean): void {

@@ -30,7 +30,10 @@ export class Loopback {
 
   /** Where it listens; the path of a server's endpoint is its name. */
   origin(): Promise<URL> {
-    this.listening ??= this.listen();
+    this.listening ??= this.listen().catch((error: unknown) => {
+      this.listening = undefined;
+      throw error;
+    });
     return this.listening;
   }
 
@@ -45,8 +48,7 @@ export class Loopback {
   }
 
   async close(): Promise<void> {
-    if (this.listening === undefined) return;
-    await this.listening;
+    if (!this.server.listening) return;
     const closed = new Promise((resolve) => this.server.close(resolve));
     this.server.closeAllConnections();
     await closed;

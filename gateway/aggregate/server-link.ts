@@ -6,6 +6,7 @@ import type { JsonObject } from '../../core/json';
 import { answerOf } from '../stdio/bridge-line';
 import { BridgeLink } from '../stdio/bridge-link';
 import { InOrder } from '../stdio/in-order';
+import { withValueAt } from '../stdio/raw-json';
 import { SERVER_ERROR } from '../stdio/refusal';
 import { objectOr } from '../stdio/server-message';
 import { CLOSED_HEADER } from './loopback';
@@ -74,7 +75,7 @@ export class ServerLink {
 
   /** Whether the server has declared something. */
   declares(capability: string): boolean {
-    return this.isOpen && objectOr(this.greeting?.['capabilities'])[capability] !== undefined;
+    return objectOr(this.greeting?.['capabilities'])[capability] !== undefined;
   }
 
   /** Begins a session where there is none; false where that cannot be done. */
@@ -167,9 +168,15 @@ export class ServerLink {
       return found.value !== undefined;
     });
     if (response.headers[CLOSED_HEADER] !== undefined) return { ...refusedIn(found.text), kind: 'closed' };
-    if (found.value !== undefined) return { kind: 'answer', text: found.text, value: found.value };
+    if (found.value !== undefined)
+      return { kind: 'answer', text: underId(found.text, found.value, id), value: found.value };
     return isSuccess(response) ? lost(end.detail) : refusedIn(found.text, response.statusCode);
   }
+}
+
+/** Some servers send a number back as text, which here may be the id of another server's call. */
+function underId(text: string, { id }: JsonObject, asked: string | number): string {
+  return id === asked ? text : withValueAt(text, ['id'], JSON.stringify(asked));
 }
 
 function isGone(sent: HttpExchange): sent is HttpExchange & { readonly ok: true } {

@@ -1,28 +1,31 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ServerLink } from './server-link';
 
-/** How long the first answer to a client waits for its servers; those that are later come in when they are ready. */
-const FIRST_JOIN_MS = 10_000;
-/** The same of every later list. */
-const JOIN_MS = 2_000;
+/** How long a client's first answer, and each later list, waits for servers; later ones come in when they are ready. */
+export interface JoinMs {
+  readonly first: number;
+  readonly later: number;
+}
 
 export interface ServerLinksOptions {
   /** The names of the servers that the requester may use now, in order. */
   readonly accessible: () => Promise<readonly string[]>;
   readonly create: (server: string) => ServerLink;
   /** Called with each server that is not open to the requester any more. */
-  readonly onClosed: (server: string) => void;
+  readonly onClosed: (link: ServerLink) => void;
+  readonly joinMs: JoinMs;
 }
 
 /** One client's sessions at all servers that it may use. */
 export class ServerLinks {
   private readonly options: ServerLinksOptions;
   private readonly links = new Map<string, ServerLink>();
-  private joinMs = FIRST_JOIN_MS;
+  private joinMs: number;
   private over = false;
 
   constructor(options: ServerLinksOptions) {
     this.options = options;
+    this.joinMs = options.joinMs.first;
   }
 
   /** Servers that the requester may use, with a session or without. */
@@ -54,7 +57,7 @@ export class ServerLinks {
     for (const server of servers) this.links.set(server, before.get(server) ?? create(server));
     const ready = Promise.all([...this.links.values()].map((link) => link.ready()));
     await Promise.race([ready, delay(this.joinMs, undefined, { ref: false })]);
-    this.joinMs = JOIN_MS;
+    this.joinMs = this.options.joinMs.later;
   }
 
   /** Ends the session at a server that the requester may not use any more. */
@@ -63,7 +66,7 @@ export class ServerLinks {
     if (link === undefined) return;
     this.links.delete(server);
     void link.close();
-    this.options.onClosed(server);
+    this.options.onClosed(link);
   }
 
   async close(): Promise<void> {
