@@ -118,12 +118,13 @@ export class AggregateProcess implements ServerProcess {
     this.initialize = call;
     await this.links.refresh();
     const greetings = this.links.opened().map(({ server, greeting }) => ({ server, result: greeting ?? {} }));
+    const all = this.links.all();
     if (greetings.length > 0) {
-      return resultOf(call, JSON.stringify(mergedGreeting(greetings, greetings.length < this.links.size)));
+      return resultOf(call, JSON.stringify(mergedGreeting(greetings, greetings.length < all.length)));
     }
     const rule = 'No server is open to you here: ask an operator for access';
     const none = 'None of your servers could be reached, and the log of the gateway says why; try again later';
-    return errorOf(call, SERVER_ERROR, this.links.size === 0 ? rule : none);
+    return errorOf(call, SERVER_ERROR, all.length === 0 ? rule : none);
   }
 
   private reply(text: string): void {

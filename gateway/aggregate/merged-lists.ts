@@ -86,6 +86,17 @@ export class MergedLists {
     await Promise.all(unknown.map((link) => this.fillOnce(kind, link)));
   }
 
+  /** Servers of which it is not known what they list. */
+  missing(kind: ListKind): readonly string[] {
+    const routes = this.routesOf(kind);
+    return this.links
+      .all()
+      .filter(
+        (link) => this.failed.has(placeOf(kind, link.server)) || (!link.isOpen && !routes.isComplete(link.server)),
+      )
+      .map(({ server }) => server);
+  }
+
   /** A server's list is not what it was. */
   clear(kind: ListKind, server: string): void {
     this.failed.delete(placeOf(kind, server));

@@ -51,11 +51,7 @@ export class Owners {
     const owners = routes.ownersOf(shown);
     const [owner, another] = owners;
     if (owner !== undefined && another === undefined) return { ok: true, owner };
-    const word = WORDS.get(kind) ?? 'item';
-    const detail =
-      owner === undefined
-        ? `There is no ${word} "${showText(shown)}" here: list the ${word}s, and use a name as it is listed`
-        : `NOT executed: "${showText(shown)}" names more than one ${word}: ${owners.map(wordsFor).join(' and ')}. Use the endpoint of the server that you mean, or have one of them renamed`;
+    const detail = owner === undefined ? this.unknown(kind, shown) : ambiguous(kind, shown, owners);
     return { ok: false, code: INVALID_PARAMS, detail };
   }
 
@@ -74,6 +70,13 @@ export class Owners {
     return { ok: true, ...this.first(likely, RESOURCES.capability) };
   }
 
+  private unknown(kind: ListKind, shown: string): string {
+    const word = wordFor(kind);
+    const missing = this.lists.missing(kind);
+    const rest = missing.length === 0 ? '' : `. It may be of a server that gave no list now: ${missing.join(', ')}`;
+    return `There is no ${word} "${showText(shown)}" here: list the ${word}s, and use a name as it is listed${rest}`;
+  }
+
   /** Some servers, and after them all others that have declared this. */
   first(likely: readonly Pick<Owner, 'server'>[], capability: string): Candidates {
     const servers = new Set(likely.map(({ server }) => server));
@@ -81,6 +84,15 @@ export class Owners {
     for (const { server } of this.links.having(capability)) servers.add(server);
     return { servers: [...servers], likely: size };
   }
+}
+
+function ambiguous(kind: ListKind, shown: string, owners: readonly Owner[]): string {
+  const all = owners.map(wordsFor).join(' and ');
+  return `NOT executed: "${showText(shown)}" names more than one ${wordFor(kind)}: ${all}. Use the endpoint of the server that you mean, or have one of them renamed`;
+}
+
+function wordFor(kind: ListKind): string {
+  return WORDS.get(kind) ?? 'item';
 }
 
 function wordsFor({ server, key }: Owner): string {

@@ -28,11 +28,6 @@ export class ServerLinks {
     this.joinMs = options.joinMs.first;
   }
 
-  /** Servers that the requester may use, with a session or without. */
-  get size(): number {
-    return this.links.size;
-  }
-
   get(server: string): ServerLink | undefined {
     return this.links.get(server);
   }
@@ -42,8 +37,13 @@ export class ServerLinks {
     return this.opened().filter((link) => link.declares(capability));
   }
 
+  /** Those that the requester may use, with a session or without. */
+  all(): readonly ServerLink[] {
+    return [...this.links.values()];
+  }
+
   opened(): readonly ServerLink[] {
-    return [...this.links.values()].filter(({ isOpen }) => isOpen);
+    return this.all().filter(({ isOpen }) => isOpen);
   }
 
   /** Reads anew which servers there are, begins a session where there is none, and waits for that a while. */
@@ -55,7 +55,7 @@ export class ServerLinks {
     const before = new Map(this.links);
     this.links.clear();
     for (const server of servers) this.links.set(server, before.get(server) ?? create(server));
-    const ready = Promise.all([...this.links.values()].map((link) => link.ready()));
+    const ready = Promise.all(this.all().map((link) => link.ready()));
     await Promise.race([ready, delay(this.joinMs, undefined, { ref: false })]);
     this.joinMs = this.options.joinMs.later;
   }
@@ -71,7 +71,7 @@ export class ServerLinks {
 
   async close(): Promise<void> {
     this.over = true;
-    const links = [...this.links.values()];
+    const links = this.all();
     this.links.clear();
     await Promise.all(links.map((link) => link.close()));
   }

@@ -1,7 +1,10 @@
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { pendingApproval } from '../../client';
 import { collected, effectsOf, migration, openRequest, openRequests } from '../support/gateway-rows';
 import { approvalOf, callTool, textOf } from '../support/gateway-stage';
 import { eventually } from '../support/eventually';
+import { startFeatureServer } from '../support/feature-server';
 import { http, scripted, startAggregateStage, type AggregateStage } from './aggregate-stage';
 
 const TOOLS = `, tools: { read_rows: { destructive: false }, find_migration: { destructive: false }, apply_migration: { arguments: { operation_id: { fill: operationId } }, material: { environment: { at: /environment, as: text }, statement: { at: /sql, as: sql } } } }`;
@@ -67,6 +70,30 @@ describe('a protected call through /mcp', () => {
     expect(approvalOf(again)).toMatchObject({ status: 'approved', operationId: through.operationId });
     expect(textOf(again)).toContain('NOT RUN AGAIN');
     expect(effectsOf(stage.tools, 'ADD same')).toBe(1);
+  });
+
+  it('runs on the client’s own session where the server wants that, and is bound to what its roots are [NAME-4]', async () => {
+    const served = await startFeatureServer();
+    const own = await startAggregateStage();
+    await own.apply({
+      servers: {
+        features: `{ http: { url: '${served.url}' }, session: client, tools: { write: {} } }`,
+        notes: scripted({ label: 'notes' }),
+      },
+      rules: RULE.replace('orders-db', 'features').replace('apply_migration', 'write').replace('material', 'arguments'),
+    });
+    const options = { capabilities: { roots: { listChanged: true } } };
+    const prepare = (client: Client) =>
+      client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///own' }] }));
+    const client = await own.all({ options, prepare });
+    await callTool(client, 'features__where', {});
+    const { operationId } = approvalOf(await callTool(client, 'features__write', {}));
+    await own.decide(await openRequest(own, operationId), 'allow');
+    const done = await collected(client, 'features__write', {});
+    expect(approvalOf(done)).toMatchObject({ status: 'approved', operationId });
+    expect(served.written.map(({ roots }) => roots)).toEqual([['file:///own']]);
+    await own.close();
+    await served.close();
   });
 
   it('is asked about by the rule of its server, and not of another with a tool of that name', async () => {

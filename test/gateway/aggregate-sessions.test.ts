@@ -281,6 +281,19 @@ describe('questions of servers on /mcp', () => {
   });
 });
 
+describe('answers on /mcp', () => {
+  it('reach their own call, also where a server sends its number back as text', async () => {
+    await stage.apply({ servers: { one: server('one', ['asText']), two: server('two', ['slow']) } });
+    const client = await stage.raw();
+    const slow = await client.call('"7"', 'two__slow');
+    expect(await whole(client.call('7', 'one__asText'))).toEqual([
+      '{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"as text"}]}}',
+    ]);
+    await slow.ended;
+    expect(slow.messages.at(-1)).toContain('"id":"7","result":{"content":[{"type":"text","text":"two: done"}');
+  });
+});
+
 describe('progress and cancelling on /mcp', () => {
   it('reach the call that they belong to, and no server reports on the call of another', async () => {
     await stage.apply({ servers: { one: server('one', ['progress']), two: server('two', ['hang', 'progress']) } });

@@ -42,6 +42,7 @@ const CALLS = {
   pid: (id) => answer(id, text(String(process.pid))),
   die: () => process.exit(3),
   hang: () => undefined,
+  asText: (id) => answer(JSON.stringify(id), text('as text')),
   slow: (id) => setTimeout(() => answer(id, text(`${label}: done`)), 400),
   odd: (id) => write(`{ "jsonrpc":"2.0","id":${id}, "result":{"content":[],"n":9007199254740993,"big":1e400} }`),
   ask: (id, { params }) => {
