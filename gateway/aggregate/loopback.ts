@@ -6,6 +6,7 @@ import { takeBearer } from '../edge/bearer';
 import { answerRefusal, refusalOf } from '../edge/edge-refusal';
 import type { EdgeRefusal } from '../edge/edge-refusal';
 import type { FoundEndpoint } from '../endpoints';
+import type { Endpoint } from '../http/http-endpoint';
 
 /** Says that the server is not open to the requester. No upstream can set it: its headers are not passed on. */
 export const CLOSED_HEADER = 'holdpoint-closed';
@@ -21,6 +22,8 @@ export type FindEndpoint = (server: string, requester: Requester) => Promise<Fou
 export class Loopback {
   private readonly find: FindEndpoint;
   private readonly requesters = new Map<string, Requester>();
+  /** Each as it was found last: a session may be ended also by who may begin none any more. */
+  private readonly last = new Map<string, Endpoint>();
   private readonly server = createServer((req, res) => void this.handle(req, res));
   private listening: Promise<URL> | undefined;
 
@@ -74,9 +77,10 @@ export class Loopback {
     const server = (req.url ?? '').slice(1);
     try {
       const found = await this.find(server, requester);
-      if (found.kind === 'endpoint') {
-        await found.endpoint.handle(req, res, { requester, mayCall: true, challenge: null });
-      } else {
+      if (found.kind === 'endpoint') this.last.set(server, found.endpoint);
+      const endpoint = found.kind === 'endpoint' || req.method === 'DELETE' ? this.last.get(server) : undefined;
+      if (endpoint !== undefined) await endpoint.handle(req, res, { requester, mayCall: true, challenge: null });
+      else if (found.kind !== 'endpoint') {
         answerRefusal({ req, res }, found.kind === 'none' ? notOpen(server) : unavailable(found.refusal.detail));
       }
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../core/json';
+import { SESSION_REVISIONS } from '../stdio/http-rules';
 import { objectOr } from '../stdio/server-message';
 import { prefixOf } from './shown-name';
 
@@ -8,7 +9,6 @@ export interface ServerGreeting {
   readonly result: JsonObject;
 }
 
-const FIRST_REVISION = '2024-11-05';
 /** Whatever a server brings that comes in later. */
 const LISTS = ['tools', 'prompts', 'resources'] as const;
 
@@ -19,10 +19,11 @@ const LISTS = ['tools', 'prompts', 'resources'] as const;
  * that was not.
  */
 export function mergedGreeting(greetings: readonly ServerGreeting[], anyLater: boolean): JsonObject {
-  const revisions = greetings.map(({ result }) => result['protocolVersion']).filter((said) => typeof said === 'string');
+  const said = new Set(greetings.map(({ result }) => result['protocolVersion']));
   const instructions = greetings.flatMap(instructionsOf);
   return {
-    protocolVersion: revisions.toSorted()[0] ?? FIRST_REVISION,
+    // One that nobody knows would make clients refuse all servers because of one.
+    protocolVersion: SESSION_REVISIONS.find((known) => said.has(known)) ?? SESSION_REVISIONS[0],
     capabilities: capabilitiesOf(greetings, anyLater),
     serverInfo: { name: 'holdpoint', version: '1' },
     ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),

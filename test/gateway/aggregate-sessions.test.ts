@@ -43,6 +43,7 @@ describe('initialize on /mcp', () => {
           capabilities: { resources: { subscribe: true }, 'vendor.example': { x: 1 } },
         }),
         two: server('two', ['b'], { instructions: 'Be brief.', capabilities: { logging: {}, resources: {} } }),
+        old: server('old', [], { version: '2024-10-07' }),
       },
     });
     const client = await stage.raw({ bare: true });
@@ -197,6 +198,18 @@ describe('a session on /mcp', () => {
       access: "  - { subjects: [u1], agents: ['*'], server: two, tools: ['*'] }",
     });
     expect(await namesOf(client)).toEqual(['two__b']);
+  });
+});
+
+describe('a server that is disabled', () => {
+  it('is left at once, and its process ends', async () => {
+    const [one, two] = [server('one', ['a']), server('two', ['pid'])];
+    await stage.apply({ servers: { one, two } });
+    const client = await stage.all();
+    const pid = Number(textOf(await callTool(client, 'two__pid', {})));
+    await stage.apply({ servers: { one, two: two.replace(/ }$/, ', enabled: false }') } });
+    await namesOf(client);
+    await eventually(() => expect(() => process.kill(pid, 0)).toThrow(/ESRCH/));
   });
 });
 
