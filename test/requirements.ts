@@ -69,7 +69,7 @@ DUR-04 | workflow | here | runtime process ends, then r1 allows
 DUR-05 | gateway | here | gateway holds the call; client repeats it identically; r1 allows
 DUR-06 | workflow | here | client restarts and knows only "t1"
 DUR-07 | workflow | here | turn cancelled: c1 pending, c2 dispatched
-DUR-08 | gateway | gateway | gateway starts while the ledger is unreachable
+DUR-08 | gateway | here | gateway starts while the ledger is unreachable
 DUR-09 | kill | here | "{ minutes: 15 }" grant; everything restarted at minute 5
 DUR-10 | workflow | here | arguments of 200 KiB and of 300 KiB
 TIME-01 | workflow | here | nobody answers for 30 min

@@ -11,18 +11,20 @@ export interface Waiting {
 
 /**
  * Waits until the call ends in this process (its state), its turn is over, the client has left, or its time is over
- * (null: the ledger has the rest). A caller that was there when its tool was started here stays until the tool answers.
+ * (null: the ledger has the rest). A caller that was there when its tool was started here stays until the tool answers;
+ * one that came later is told that it is in progress.
  */
 export function waitForEnd(hold: Hold, { closed, signal, waitForMs }: Waiting): Promise<CallState | null> {
   return new Promise((resolve, reject) => {
     let overdue = false;
+    const cameLater = hold.running;
     const stopListening = hold.listen((state) => {
       if (state.status === 'ended') done(state);
       else if (overdue) done(null);
     });
     const timer = setTimeout(() => {
       overdue = true;
-      if (!hold.running) done(null);
+      if (!hold.running || cameLater) done(null);
     }, waitForMs);
     const left = (): void => done(null);
     const stop = (): void => {
