@@ -1,4 +1,5 @@
 import { showText } from '../../core/display';
+import type { JsonObject } from '../../core/json';
 import type { Log } from '../../ledger/log';
 import { reasonOf } from '../../ledger/ledger-error';
 import { readBridgeLine } from '../stdio/bridge-line';
@@ -166,9 +167,14 @@ export class AggregateProcess implements ServerProcess {
     const { method, params } = message;
     for (const kind of LISTS) if (kind.changed === method) this.lists.clear(kind, server);
     if (method === 'notifications/cancelled') this.emit(this.questions.withdraw(server, params['requestId'], text));
-    else if (method !== 'notifications/progress') this.emit(text);
-    else if (this.calls.mayReport(server, params['progressToken'])) this.emit(text);
-    else this.options.log.warn({ server }, 'gateway.foreignProgress');
+    else if (this.concerns(server, method, params)) this.emit(text);
+    else this.options.log.warn({ server, method: showText(method) }, 'gateway.notOfThisServer');
+  }
+
+  /** No server speaks of what is another's. */
+  private concerns(server: string, method: string, { progressToken, uri }: JsonObject): boolean {
+    if (method === 'notifications/progress') return this.calls.mayReport(server, progressToken);
+    return method !== 'notifications/resources/updated' || this.requests.mayTellOf(server, uri);
   }
 
   private link(server: string): ServerLink {

@@ -69,6 +69,12 @@ export class AnswerRequests {
     return Promise.resolve(errorOf(call, METHOD_NOT_FOUND, detail));
   }
 
+  /** Whether a server may tell of a change of this resource: not where another one took the subscription. */
+  mayTellOf(server: string, uri: JsonValue | undefined): boolean {
+    const owner = typeof uri === 'string' ? this.subscribed.get(uri) : undefined;
+    return owner === undefined || owner === server;
+  }
+
   /** The requester may not use a server any more. */
   forget(server: string): void {
     for (const [uri, owner] of this.subscribed) if (owner === server) this.subscribed.delete(uri);

@@ -4,9 +4,6 @@ import type { JsonValue } from '../../core/json';
 import { progressTokenOf } from './client-call';
 import type { ClientCall } from './client-call';
 
-/** How long the answer to a call that its client has cancelled is still waited for. */
-const CANCELLED_MS = 5_000;
-
 type Request = BridgeLine & { readonly id: string | number; readonly method: string };
 
 /** The requests of the client that were not answered yet. */
@@ -33,7 +30,9 @@ export class ClientCalls {
     this.calls.set(id, call);
     const signal = this.signals.get(id);
     this.signals.delete(id);
-    signal?.addEventListener('abort', () => leaveUnlessCancelled(call), { once: true });
+    // Also where it is cancelled: the notice has to wait until the request has arrived, and the end of its connection
+    // is known at once where it is still judged.
+    signal?.addEventListener('abort', () => call.leave.abort(), { once: true });
     return call;
   }
 
@@ -58,12 +57,4 @@ export class ClientCalls {
   leaveAll(): void {
     for (const { leave } of this.calls.values()) leave.abort();
   }
-}
-
-/** A cancel aborts as well, and its notice comes right behind: the server is told then, and may still answer. */
-function leaveUnlessCancelled(call: ClientCall): void {
-  setImmediate(() => {
-    if (!call.cancelled) call.leave.abort();
-    else setTimeout(() => call.leave.abort(), CANCELLED_MS).unref();
-  });
 }

@@ -4,7 +4,7 @@ import type { ListKind } from './list-kinds';
 import type { MergedLists } from './merged-lists';
 import type { Owner } from './routes';
 import type { ServerLinks } from './server-links';
-import { mayComeFrom } from './uri-template';
+import { literalChars, mayComeFrom } from './uri-template';
 
 export interface OwnersOptions {
   readonly links: ServerLinks;
@@ -66,7 +66,10 @@ export class Owners {
     }
     if (owners.length === 1) return { ok: true, servers: owners.map(({ server }) => server), likely: 1 };
     const templates = this.lists.routesOf(TEMPLATES).all();
-    const likely = templates.filter(({ key }) => key === uri || mayComeFrom(key, uri));
+    // A template that takes everything does not stand in the way of another's own.
+    const likely = templates
+      .filter(({ key }) => key === uri || mayComeFrom(key, uri))
+      .toSorted((a, b) => literalChars(b.key) - literalChars(a.key));
     return { ok: true, ...this.first(likely, RESOURCES.capability) };
   }
 

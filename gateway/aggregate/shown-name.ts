@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const SEPARATOR = '__';
 /** What the strictest of the widespread model interfaces takes as the name of a tool. */
-export const LONGEST_SHOWN_NAME = 64;
+const LONGEST_SHOWN_NAME = 64;
 const MARK_CHARS = 10;
 const LEAST_OF_SERVER_CHARS = 16;
 

@@ -10,7 +10,8 @@ export class TaskOwners {
   learn(server: string, answer: string): void {
     const { result } = objectOr(parseJson(answer));
     const { taskId } = objectOr(objectOr(result)['task']);
-    if (typeof taskId !== 'string') return;
+    // A server that gives out the id of another's task does not get what is meant for that one.
+    if (typeof taskId !== 'string' || this.servers.has(taskId)) return;
     this.servers.set(taskId, server);
     const [oldest] = this.servers.keys();
     if (this.servers.size > MOST_TASKS && oldest !== undefined) this.servers.delete(oldest);

@@ -1,5 +1,10 @@
 const EXPRESSION = /\{[^{}]*\}/;
 
+/** How much of a template is not in braces: the more, the surer is whose a URI is. */
+export function literalChars(template: string): number {
+  return template.split(EXPRESSION).join('').length;
+}
+
 /**
  * Whether a URI may come from a template (RFC 6570): its literal parts stand in it, in this order, and whatever is in
  * braces may be anything. It only says whom to ask first, so it may take too much, but never long: templates are

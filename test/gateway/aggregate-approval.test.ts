@@ -157,9 +157,9 @@ describe('a protected call through /mcp', () => {
     const call = await client.post(JSON.stringify({ jsonrpc: '2.0', id: 'c', method: 'tools/call', params }));
     const request = await openRequest(stage, 'ADD cancelled');
     await client.post('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"c"}}');
+    await stage.decide(request, 'allow');
     const other = await stage.all();
     await callTool(other, 'orders-db__read_rows', { table: 'orders' });
-    await stage.decide(request, 'allow');
     expect(effectsOf(stage.tools, 'ADD cancelled')).toBe(0);
     const done = await collected(other, TOOL, migration('ADD cancelled'));
     expect(textOf(done)).not.toContain('NOT RUN AGAIN');

@@ -54,6 +54,28 @@ describe('/mcp over real servers', () => {
     expect(stage.tools.receivedBy('read_rows')).toHaveLength(1);
   });
 
+  test('mixes nothing up, however many calls of two clients are in flight at once', async () => {
+    const clients = [await stage.all(), await stage.all({ subject: 'u2' })];
+    const calls = Array.from({ length: 100 }, async (_, at) => {
+      const client = clients[at % 2];
+      if (client === undefined) throw new Error('there are two clients');
+      const said = [
+        callTool(client, 'everything__echo', { message: `m${at}` }),
+        callTool(client, 'everything__get-sum', { a: at, b: 1 }),
+        callTool(client, 'orders-db__read_rows', { table: `t${at}` }),
+      ];
+      return (await Promise.all(said)).map(textOf);
+    });
+    const answers = await Promise.all(calls);
+    for (const [at, [echo, sum, rows]] of answers.entries()) {
+      expect(echo).toBe(`Echo: m${at}`);
+      expect(sum).toContain(` is ${at + 1}.`);
+      expect(rows).toContain('chair');
+    }
+    const tables = stage.tools.receivedBy('read_rows').map(({ arguments: given }) => given['table']);
+    expect(new Set(tables.filter((table) => typeof table === 'string' && /^t\d/.test(table))).size).toBe(100);
+  });
+
   test('lets each server ask the client, and roots decide at each what its tools may do', async () => {
     const client = await stage.all({
       options: { capabilities: { roots: { listChanged: true }, sampling: {}, elicitation: {} } },

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ResourceUpdatedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { eventually } from '../support/eventually';
 import { callTool } from '../support/gateway-stage';
 import { scripted, startAggregateStage, type AggregateStage } from './aggregate-stage';
@@ -108,6 +109,32 @@ describe('resources on /mcp', () => {
     expect(asked('second', 'resources/unsubscribe')).toHaveLength(1);
     expect(asked('first', 'resources/subscribe')).toHaveLength(0);
     expect(asked('first', 'resources/unsubscribe')).toHaveLength(0);
+  });
+
+  it('are told of by the server that took the subscription, and by no other', async () => {
+    const more = (label: string) => ({ lists: { tools: [['tell']], resources: [[`${label}://1`]] } });
+    await stage.apply({ servers: { first: server('first', more('a')), second: server('second', more('b')) } });
+    const told: string[] = [];
+    const client = await stage.all({
+      prepare: (each) =>
+        each.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => void told.push(params.uri)),
+    });
+    await client.subscribeResource({ uri: 'b://1' });
+    const notice = (uri: string) => ({ method: 'notifications/resources/updated', params: { uri } });
+    await callTool(client, 'first__tell', notice('b://1'));
+    await callTool(client, 'second__tell', notice('b://1'));
+    await callTool(client, 'first__tell', notice('a://1'));
+    await eventually(() => expect(told).toEqual(['b://1', 'a://1']));
+  });
+
+  it('are asked for first where the template says most of them', async () => {
+    const lists = (template: string) => ({ lists: { resourceTemplates: [[template]] }, hidden: 'docs://' });
+    await stage.apply({
+      servers: { any: server('any', lists('{+uri}')), docs: server('docs', lists('docs://{id}')) },
+    });
+    const client = await stage.all();
+    expect((await client.readResource({ uri: 'docs://7' })).contents).toEqual([{ uri: 'docs://7', text: 'docs' }]);
+    expect(asked('any', 'resources/read')).toHaveLength(0);
   });
 
   it('are completed by the server of their template', async () => {

@@ -51,6 +51,10 @@ const CALLS = {
     const meta = token === undefined ? '' : `"_meta":{"progressToken":${JSON.stringify(token)}},`;
     write(`{"jsonrpc":"2.0","id":${JSON.stringify(askId)},"method":"${method}","params":{${meta}"odd":1e400}}`);
   },
+  tell: (id, { params }) => {
+    notify(params.arguments.method, JSON.stringify(params.arguments.params));
+    answer(id, text('told'));
+  },
   withdraw: (id, { params }) => {
     notify('notifications/cancelled', JSON.stringify({ requestId: params.arguments.askId }));
     answer(id, text('withdrawn'));
