@@ -5,7 +5,6 @@ import { Routes } from '../../gateway/aggregate/routes';
 import { shownName } from '../../gateway/aggregate/shown-name';
 import { mayComeFrom } from '../../gateway/aggregate/uri-template';
 import { createStdioEndpoint } from '../../gateway/stdio/stdio-endpoint';
-import { eventually } from '../support/eventually';
 import { RawClient, serve, whole } from '../support/gateway-stdio-client';
 import { testGate } from '../support/gateway-stdio-gate';
 import { ODD_SERVER } from '../support/gateway-stdio-stage';
@@ -96,29 +95,47 @@ describe('a routing table', () => {
   });
 });
 
-describe('a server that does not answer initialize', () => {
-  it('holds nobody up for longer than is waited for', async () => {
-    const log = recordedLog();
-    const endpointOf = (name: string, env: Readonly<Record<string, string>>) =>
-      createStdioEndpoint({
-        ...{ name, log, gate: testGate(), resolveSecret: () => undefined },
-        transport: { kind: 'stdio', command: process.execPath, args: [ODD_SERVER], env, cwd: null },
-      });
-    const endpoints = { ok: endpointOf('ok', {}), mute: endpointOf('mute', { MUTE: 'yes' }) } as const;
-    const served = await serve(
+describe('/mcp by itself', () => {
+  const log = recordedLog();
+  const endpointOf = (name: string, env: Readonly<Record<string, string>>) =>
+    createStdioEndpoint({
+      ...{ name, log, gate: testGate(), resolveSecret: () => undefined },
+      transport: { kind: 'stdio', command: process.execPath, args: [ODD_SERVER], env, cwd: null },
+    });
+  let endpoints: Readonly<Record<'ok' | 'mute', ReturnType<typeof endpointOf>>>;
+  let served: Awaited<ReturnType<typeof serve>>;
+  beforeAll(async () => {
+    endpoints = { ok: endpointOf('ok', {}), mute: endpointOf('mute', { MUTE: 'yes' }) };
+    served = await serve(
       createAggregateEndpoint({
         ...{ log, joinMs: { first: 300, later: 100 }, edge: { sessionIdleMs: 60_000, sessionsPerRequester: 5 } },
         accessible: () => Promise.resolve(['mute', 'ok']),
         find: (server) => Promise.resolve({ kind: 'endpoint', endpoint: endpoints[server === 'ok' ? 'ok' : 'mute'] }),
       }),
     );
+  });
+  afterAll(async () => {
+    await served.close();
+    await Promise.all([endpoints.ok.close(), endpoints.mute.close()]);
+  });
+
+  it('waits no longer than it is told for a server that does not answer initialize', async () => {
     const client = new RawClient(served.url);
     await client.initialise();
     const [list] = await whole(client.post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'));
     expect(list).toContain('"name":"ok__echo"');
     const [answer] = await whole(client.call('2', 'ok__echo'));
-    await eventually(() => expect(answer).toContain('"result"'));
-    await served.close();
-    await Promise.all([endpoints.ok.close(), endpoints.mute.close()]);
+    expect(answer).toContain('"result"');
+  });
+
+  it('lets nobody call a tool whose token has no scope for it, though they may list', async () => {
+    const client = new RawClient(served.url, { headers: { 'X-May-Call': 'no' } });
+    await client.initialise();
+    const [list] = await whole(client.post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'));
+    expect(list).toContain('"name":"ok__echo"');
+    const refused = await client.call('2', 'ok__echo');
+    await refused.ended;
+    expect(refused.status).toBe(403);
+    expect(refused.messages.join()).toContain('The token may not call tools');
   });
 });
