@@ -15,6 +15,7 @@ import { entryOf, gatingOf, mayBeHeld } from './gating';
 import { answerHeld } from './held-call';
 import type { GateOptions, HoldContext } from './hold-context';
 import { Holds } from './holds';
+import { ShownLists } from './shown-lists';
 import { SessionTools } from './session-tools';
 import { isTask, Tasks } from './tasks';
 import { readToolCall, type ToolCallParams } from './tool-call';
@@ -22,6 +23,7 @@ import { readToolCall, type ToolCallParams } from './tool-call';
 /** Everything that judging a call needs. */
 interface GateContext extends HoldContext {
   readonly tasks: Tasks;
+  readonly lists: ShownLists;
 }
 
 /** The gate, and what its activity worker needs of it. */
@@ -32,7 +34,7 @@ export function createGate(options: GateOptions): { readonly gate: Gate; readonl
     holds: new Holds(),
     tools: new SessionTools(options.deps.log),
   };
-  const context: GateContext = { ...shared, tasks: new Tasks(shared) };
+  const context: GateContext = { ...shared, tasks: new Tasks(shared), lists: new ShownLists() };
   return {
     context,
     gate: {
@@ -61,6 +63,8 @@ async function judge(context: GateContext, incoming: IncomingCall): Promise<Gate
       return refusedAnswer(gating.refusal);
     case 'hold': {
       const fitting = parseArguments(read.call.arguments);
+      // Sent ahead of the answer, which its client would else hold to a schema that is out of date.
+      if (context.lists.takeStale(session, active.version)) incoming.notify?.('notifications/tools/list_changed', {});
       const held = { incoming, call: read.call, tool, active, cameAtMs };
       if (fitting.ok) return isTask(held) ? context.tasks.begin(held) : answerHeld(context, held);
       const names = { server: session.server, tool: read.call.tool };
@@ -87,10 +91,11 @@ async function listedTool(
   });
 }
 
-async function showTools({ deps }: GateContext, session: ClientSession, text: string): Promise<string> {
+async function showTools({ deps, lists }: GateContext, session: ClientSession, text: string): Promise<string> {
   const active = await deps.ledger.activePolicy();
   if (active === null) return text;
   const { requester, server } = session;
+  if (text.includes('"tools"')) lists.note(session, active.version);
   return showList(text, (tool, raw) => ({
     gated: mayBeHeld(active.policy, { requester, server, tool, hints: hintsOf(raw) }),
     hidden: Object.keys(entryOf(active.policy, server, tool).fill),

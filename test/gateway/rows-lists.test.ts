@@ -210,3 +210,30 @@ describe.each([false, true])('what an upstream claims under the key of Holdpoint
     await server.close();
   });
 });
+
+describe('a client that listed its tools before the policy changed', () => {
+  const policy = (tools: string) =>
+    applyGatewayPolicy(stage, {
+      servers: { raw: { url: upstream.url, tools: '{ gated: {}, rows: {} }' } },
+      ...{ scope: `{ tools: [${tools}] }`, bind: 'arguments' },
+    });
+
+  it('is told with its first call that waits to list them anew, and only then', async () => {
+    await policy('gated');
+    const client = await rawClient(stage, { server: 'raw' });
+    await whole(client.post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'));
+    const ask = async (n: number) => (await whole(client.post(callText(n, 'rows', { before: n })))).join('\n');
+    const changed = 'notifications/tools/list_changed';
+    expect(await ask(1)).toContain('"rows":3');
+    await policy('gated, rows');
+    const first = await ask(2);
+    expect(first.indexOf(changed)).toBeGreaterThan(-1);
+    expect(first.indexOf(changed)).toBeLessThan(first.indexOf('NOT EXECUTED'));
+    const second = await ask(3);
+    expect(second).toContain('NOT EXECUTED');
+    expect(second).not.toContain(changed);
+    await whole(client.post('{"jsonrpc":"2.0","id":1,"method":"tools/list"}'));
+    expect(await ask(4)).not.toContain(changed);
+    expect(upstream.requests.filter(({ message }) => JSON.stringify(message ?? null).includes('"before":2'))).toEqual([]);
+  });
+});
