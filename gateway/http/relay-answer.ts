@@ -4,6 +4,7 @@ import { MAX_MESSAGE_BYTES } from '../read-message';
 import { errorText } from '../stdio/refusal';
 import { dataOf, eventBlocks, EventSplitter, withData } from './event-blocks';
 import { clientHeaders } from './headers';
+import { StreamSigns } from './stream-signs';
 
 /** An upstream that ended in the middle of an answer: whether the call was carried out cannot be told. */
 export const UPSTREAM_GONE = -32000;
@@ -28,13 +29,13 @@ export function relayBytes({ upstream, res, headers, idText, overhear }: Relayin
   const isStream = isEventStream(upstream);
   res.writeHead(upstream.statusCode ?? 502, { ...clientHeaders(upstream.headers), ...headers });
   if (isStream) res.flushHeaders();
-  const seen = { eventId: false };
-  if (isStream) upstream.on('data', (chunk: Buffer) => (seen.eventId ||= chunk.includes('id:')));
+  const signs = new StreamSigns();
+  if (isStream) upstream.on('data', (chunk: Buffer) => signs.see(chunk.toString('latin1')));
   if (isStream && overhear !== undefined) tap(upstream, overhear);
   upstream.pipe(res, { end: false });
-  upstream.once('end', () => res.end());
+  upstream.once('end', () => endWhole(res, isStream ? signs : null, idText));
   upstream.once('error', () => {
-    endBroken(res, isStream && !seen.eventId ? idText : null);
+    endBroken(res, isStream && !signs.isResumable ? idText : null);
   });
 }
 
@@ -77,19 +78,26 @@ async function relayEvents({ upstream, res, headers, idText, first, overhear }: 
   res.writeHead(upstream.statusCode ?? 502, { ...clientHeaders(upstream.headers), ...headers });
   res.flushHeaders();
   if (first !== undefined) res.write(eventOf(first));
-  let isResumable = false;
+  const signs = new StreamSigns();
   try {
     for await (const block of eventBlocks(upstream)) {
-      isResumable ||= /^id:/m.test(block);
+      signs.see(block);
       const data = dataOf(block);
       if (data !== null) overhear?.(data);
       const shown = data === null ? data : await show(data);
       await written(res, shown === null || shown === data ? block : withData(block, shown));
     }
-    res.end();
+    endWhole(res, signs, idText);
   } catch {
-    endBroken(res, isResumable ? null : idText);
+    endBroken(res, signs.isResumable ? null : idText);
   }
+}
+
+/** An upstream may also end in good order without its answer, as a proxy in front of it does. */
+function endWhole(res: ServerResponse, signs: StreamSigns | null, idText: string | null): void {
+  const isLost = signs !== null && !signs.isAnswered && !signs.isResumable;
+  if (isLost && idText !== null) endBroken(res, idText);
+  else res.end();
 }
 
 /** A stream with event ids is resumed by its client; any other would be waited for until its time is over. */
