@@ -16,18 +16,18 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 export function addGatewayStdio(gateway: Command, { io, end }: Cli): void {
   describeCommand(gateway.command('stdio'), {
-    summary: `For MCP clients that start a command: connect stdin and stdout to a server behind the gateway. The token is in ${TOKEN}.`,
+    summary: `For MCP clients that start a command: connect stdin and stdout to a server behind the gateway, or to all of them. The token is in ${TOKEN}.`,
     examples: [
       'HOLDPOINT_GATEWAY_TOKEN=hp_… holdpoint gateway stdio orders-db',
       'holdpoint gateway stdio orders-db --url https://gateway.example',
     ],
   })
-    .argument('<server>', 'the name of the server in the policy')
+    .argument('[server]', 'the name of the server in the policy; all of them where it is left out')
     .option('--url <url>', 'where the gateway is', 'http://127.0.0.1:8484')
-    .action((server: string, { url }: Options) => end(stdio(io, server, url)));
+    .action((server: string | undefined, { url }: Options) => end(stdio(io, server, url)));
 }
 
-async function stdio({ env, stdin, stderr }: Io, server: string, at: string): Promise<ExitName> {
+async function stdio({ env, stdin, stderr }: Io, server: string | undefined, at: string): Promise<ExitName> {
   const url = endpointOf(server, at);
   const token = tokenOf(env);
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname))
@@ -38,12 +38,12 @@ async function stdio({ env, stdin, stderr }: Io, server: string, at: string): Pr
   return 'ok';
 }
 
-/** `--url` is the origin of the gateway; the whole address of this very server is the same thing. */
-function endpointOf(server: string, at: string): URL {
-  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(server))
+/** `--url` is the origin of the gateway; the whole address of what is named is the same thing. */
+function endpointOf(server: string | undefined, at: string): URL {
+  if (server !== undefined && !/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(server))
     throw new CliFailure('refused', `${safe(server)} is no name of a server. Nothing was connected.`, NAMES);
   const url = URL.canParse(at) ? new URL(at) : null;
-  const path = `/mcp/${server}`;
+  const path = server === undefined ? '/mcp' : `/mcp/${server}`;
   const fits =
     url !== null &&
     /^https?:$/.test(url.protocol) &&

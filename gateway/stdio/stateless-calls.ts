@@ -12,7 +12,7 @@ const TOKEN_IN_NOTICE = ['params', 'progressToken'];
 const LOG_LEVEL = 'io.modelcontextprotocol/logLevel';
 
 /** A request of one of many clients at a shared process. */
-export interface StatelessCall extends JudgedCall {
+export interface StatelessCall extends Omit<JudgedCall, 'takesStream'> {
   /** Its id and its progress token at the server: those of two clients may be the same. */
   readonly ownId: string;
   readonly session: ClientSession;

@@ -47,6 +47,20 @@ describe('holdpoint gateway stdio', () => {
     });
     afterAll(() => stage.close());
 
+    test('without a server gives all of them, their tools under the names of both', async () => {
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [CLI, 'gateway', 'stdio', '--url', stage.gateway.url],
+        env: { ...environment(), HOLDPOINT_GATEWAY_TOKEN: stage.token('u1') },
+        stderr: 'ignore',
+      });
+      const client = new Client({ name: 'test', version: '1' });
+      await client.connect(transport);
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toContain('orders-db__apply_migration');
+      await client.close();
+    });
+
     test('gives a client that starts a command the same tools and the same approvals', async () => {
       const transport = new StdioClientTransport({
         command: process.execPath,
