@@ -47,6 +47,7 @@ function tap(upstream: IncomingMessage, overhear: (text: string) => void): void 
       const data = dataOf(block);
       if (data !== null) overhear(data);
     }
+    if (splitter.pendingChars > MAX_ANSWER_BYTES) upstream.destroy(new Error('an event of the upstream does not end'));
   });
 }
 
@@ -75,12 +76,13 @@ export async function relayShown(relaying: Relaying, show: Show): Promise<void> 
 }
 
 async function relayEvents({ upstream, res, headers, idText, first, overhear }: Relaying, show: Show): Promise<void> {
-  res.writeHead(upstream.statusCode ?? 502, { ...clientHeaders(upstream.headers), ...headers });
+  const { 'content-length': _length, ...passed } = clientHeaders(upstream.headers);
+  res.writeHead(upstream.statusCode ?? 502, { ...passed, ...headers });
   res.flushHeaders();
   if (first !== undefined) res.write(eventOf(first));
   const signs = new StreamSigns();
   try {
-    for await (const block of eventBlocks(upstream)) {
+    for await (const block of eventBlocks(upstream, MAX_ANSWER_BYTES)) {
       signs.see(block);
       const data = dataOf(block);
       if (data !== null) overhear?.(data);
