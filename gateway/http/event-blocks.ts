@@ -9,8 +9,14 @@ const LONGEST_BLANK = 4;
 export class EventSplitter {
   private readonly decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   private parts: string[] = [];
+  private pending = 0;
   /** The end of what came before, in which an empty line may have begun. */
   private tail = '';
+
+  /** Characters of an event that has not ended yet. */
+  get pendingChars(): number {
+    return this.pending;
+  }
 
   /** The events that a chunk completes, as they stand in it, each with the empty line that ends it. */
   push(chunk: Uint8Array): readonly string[] {
@@ -19,6 +25,7 @@ export class EventSplitter {
     this.parts.push(piece);
     // A long event comes in many chunks: what was looked at before is not looked at again.
     if (!BLANK_LINE.test(seen)) {
+      this.pending += piece.length;
       this.tail = seen.slice(1 - LONGEST_BLANK);
       return [];
     }
@@ -30,6 +37,7 @@ export class EventSplitter {
       text = text.slice(at);
     }
     this.parts = [text];
+    this.pending = text.length;
     this.tail = text.slice(1 - LONGEST_BLANK);
     return blocks;
   }
@@ -40,10 +48,18 @@ export class EventSplitter {
   }
 }
 
-/** The events of a stream as they stand in it, each with the empty line that ends it; what is left at the end as well. */
-export async function* eventBlocks(response: IncomingMessage): AsyncGenerator<string> {
+/**
+ * The events of a stream as they stand in it, each with the empty line that ends it; what is left at the end as well.
+ * Throws, and leaves the stream, at an event of more than `maxChars`.
+ */
+export async function* eventBlocks(response: IncomingMessage, maxChars: number): AsyncGenerator<string> {
   const splitter = new EventSplitter();
-  for await (const chunk of chunksOf(response)) yield* splitter.push(chunk);
+  for await (const chunk of chunksOf(response)) {
+    yield* splitter.push(chunk);
+    if (splitter.pendingChars <= maxChars) continue;
+    response.destroy();
+    throw new Error(`an event is longer than ${maxChars} characters`);
+  }
   const rest = splitter.rest();
   if (rest !== '') yield rest;
 }
