@@ -18,7 +18,8 @@ export interface GatewayTold {
 
 /**
  * A gateway in a process of its own. It prints `ready` and its address, the step at which it is about to be killed or
- * stopped, and on each SIGUSR2 how much memory it holds once its heap was collected: `memory 1 heap 20000000 rss …`.
+ * stopped, and on each SIGHUP how much memory it holds once its heap was collected: `memory 1 heap 20000000 …`. (Temporal
+ * takes SIGUSR2 for an order to end its worker.)
  */
 async function main({ settings, edge, at }: GatewayTold): Promise<void> {
   Runtime.install({ logger: new DefaultLogger('ERROR') });
@@ -54,7 +55,7 @@ function tellMemory(): void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   let times = 0;
-  process.on('SIGUSR2', () => {
+  process.on('SIGHUP', () => {
     collect();
     collect();
     const { heapUsed, external, rss } = process.memoryUsage();

@@ -78,6 +78,19 @@ export async function startGatewayProcess(
   };
 }
 
+const asked = new WeakMap<Child, number>();
+
+/** What a gateway process holds once its heap was collected, in bytes. */
+export async function memoryOf({ child }: GatewayProcess): Promise<number> {
+  const times = (asked.get(child) ?? 0) + 1;
+  asked.set(child, times);
+  process.kill(child.pid, 'SIGHUP');
+  const line = await child.waitForLine(new RegExp(`^memory ${times} `), 20_000);
+  const [, heap, external] = /heap (\d+) external (\d+)/.exec(line ?? '') ?? [];
+  if (heap === undefined || external === undefined) throw new Error(`no memory told: ${child.recentOutput()}`);
+  return Number(heap) + Number(external);
+}
+
 /** The open request whose arguments contain a text. */
 export function openRequestWith(stage: Pick<GatewayStage, 'store'>, text: string): Promise<ApprovalRequest> {
   return eventually(async () => {
