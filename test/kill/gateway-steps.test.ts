@@ -74,74 +74,84 @@ async function staged(store: Store['kind'], work: (stage: GatewayStage) => Promi
   }
 }
 
+const CASES = {
+  before: { name: 'K before', tool: 'apply_migration', at: 'beforeTransaction' },
+  after: { name: 'K after', tool: 'apply_migration', at: 'afterTransaction' },
+  again: { name: 'K again', tool: 'apply_migration', at: 'afterTransaction', server: 'repeating' },
+  mail: { name: 'k-after@example.org', tool: 'send_mail', at: 'afterTransaction', subject: 'u2' },
+  answer: { name: 'K answer', tool: 'apply_migration', at: 'afterSend', subject: 'u2' },
+  commit: { name: 'K commit', tool: 'apply_migration', at: 'beforeCommit', subject: 'u2' },
+  sent: { name: 'k-sent@example.org', tool: 'send_mail', at: 'afterSend', subject: 'u2' },
+} as const satisfies Record<string, Killed>;
+
+type Ended = Awaited<ReturnType<typeof killedAt>>;
+
 let stage: GatewayStage;
+const ended = new Map<Killed, Promise<Ended | Error>>();
 beforeAll(async () => {
   stage = await startGatewayStage({ waitForMs: 300 });
   await applyKillPolicy(stage);
+  // All at once: most of their time is spent waiting for leases to end.
+  for (const killed of Object.values(CASES)) {
+    const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)));
+    ended.set(killed, killedAt(stage, killed).catch(asError));
+  }
 }, 60_000);
 afterAll(async () => {
   await endGatewayProcesses();
   await stage.close();
 });
 
+async function endOf(killed: Killed): Promise<Ended> {
+  const end = await ended.get(killed);
+  if (end === undefined || end instanceof Error) throw end ?? new Error(`${killed.name} was not begun`);
+  return end;
+}
+
 describe('a gateway that is killed while it runs a tool', () => {
-  test.concurrent(
-    'before the transaction has sent nothing: the next identical call runs it, once [DUR-03]',
-    async () => {
-      const ended = await killedAt(stage, { name: 'K before', tool: 'apply_migration', at: 'beforeTransaction' });
-      expect(ended).toMatchObject({ status: 'approved', again: 'approved', runs: 1, received: 1 });
-      expect(ended.before).toEqual(['allowed']);
-      expect(ended.facts).toMatchObject({ 'operation.dispatched': 1 });
-    },
-  );
+  it('before the transaction has sent nothing: the next identical call runs it, once [DUR-03]', async () => {
+    const end = await endOf(CASES.before);
+    expect(end).toMatchObject({ status: 'approved', again: 'approved', runs: 1, received: 1, before: ['allowed'] });
+    expect(end.facts).toMatchObject({ 'operation.dispatched': 1 });
+  });
 
-  test.concurrent(
-    'after the transaction, before the first byte: proven absent, so failed, never sent [EXEC-06] [GATE-3]',
-    async () => {
-      const ended = await killedAt(stage, { name: 'K after', tool: 'apply_migration', at: 'afterTransaction' });
-      expect(ended).toMatchObject({ status: 'failed', again: 'pending', runs: 0, received: 0 });
-      expect(ended.before).toEqual(['running']);
-      expect(ended.text).toMatch(/^FAILED: nothing was done\. A look-up found that it had no effect/);
-    },
-  );
+  it('after the transaction, before the first byte: proven absent, so failed, never sent [EXEC-06] [GATE-3]', async () => {
+    const end = await endOf(CASES.after);
+    expect(end).toMatchObject({ status: 'failed', again: 'pending', runs: 0, received: 0, before: ['running'] });
+    expect(end.text).toMatch(/^FAILED: nothing was done\. A look-up found that it had no effect/);
+  });
 
-  test.concurrent(
-    'there, with a tool that is idempotent by operation id: sent again, one effect [EXEC-06]',
-    async () => {
-      const killed = { name: 'K again', tool: 'apply_migration', at: 'afterTransaction', server: 'repeating' } as const;
-      const ended = await killedAt(stage, killed);
-      expect(ended).toMatchObject({ status: 'approved', again: 'approved', runs: 1, received: 1 });
-      expect(ended.before).not.toContain('pending');
-      expect(ended.facts).toMatchObject({ 'operation.dispatched': 1, 'operation.dispatchedAgain': 1 });
-    },
-  );
+  it('there, with a tool that is idempotent by operation id: sent again, one effect [EXEC-06]', async () => {
+    const end = await endOf(CASES.again);
+    expect(end).toMatchObject({ status: 'approved', again: 'approved', runs: 1, received: 1 });
+    expect(end.before).not.toContain('pending');
+    expect(end.facts).toMatchObject({ 'operation.dispatched': 1, 'operation.dispatchedAgain': 1 });
+  });
 
-  test.concurrent('there, without a look-up: unknown, people are told, and a person settles it [EXEC-07]', async () => {
-    const killed = { name: 'k-after@example.org', tool: 'send_mail', at: 'afterTransaction', subject: 'u2' } as const;
-    const ended = await killedAt(stage, killed);
-    expect(ended).toMatchObject({ status: 'unknown', again: 'unknown', runs: 0, received: 0, before: ['running'] });
-    const { operationId } = ended;
+  it('there, without a look-up: unknown, people are told, and a person settles it [EXEC-07]', async () => {
+    const end = await endOf(CASES.mail);
+    expect(end).toMatchObject({ status: 'unknown', again: 'unknown', runs: 0, received: 0, before: ['running'] });
+    const { operationId } = end;
     expect((await unknownOperations(stage.store.db)).map((each) => each.operationId)).toContain(operationId);
     await stage.ledger.settle({ operationId, outcome: 'failed', by: 'r1', reason: 'not in the outbox' });
     const client = await stage.client({ subject: 'u2' });
-    const settled = await callTool(client, 'send_mail', { to: killed.name });
+    const settled = await callTool(client, 'send_mail', { to: CASES.mail.name });
     expect(approvalOf(settled)).toMatchObject({ status: 'failed', operationId });
     expect(textOf(settled)).toContain('A person established that');
   });
 
-  test.concurrent.each([
-    { at: 'afterSend', title: 'with the answer in hand' },
-    { at: 'beforeCommit', title: 'before the result is committed' },
-  ] as const)('$title: looked up by operation id, executed, one effect [EXEC-05] [GATE-4]', async ({ at }) => {
-    const ended = await killedAt(stage, { name: `K ${at}`, tool: 'apply_migration', at, subject: 'u2' });
-    expect(ended).toMatchObject({ status: 'approved', again: 'approved', runs: 1, received: 1, before: ['running'] });
-    expect(ended.text).toMatch(/^EXECUTED: a look-up or a person established that the call took effect/);
+  it.each([
+    { killed: CASES.answer, title: 'with the answer in hand' },
+    { killed: CASES.commit, title: 'before the result is committed' },
+  ])('$title: looked up by operation id, executed, one effect [EXEC-05] [GATE-4]', async ({ killed }) => {
+    const end = await endOf(killed);
+    expect(end).toMatchObject({ status: 'approved', again: 'approved', runs: 1, received: 1, before: ['running'] });
+    expect(end.text).toMatch(/^EXECUTED: a look-up or a person established that the call took effect/);
   });
 
-  test.concurrent('with an answer in hand that cannot be looked up: unknown, one effect [GATE-4]', async () => {
-    const killed = { name: 'k-sent@example.org', tool: 'send_mail', at: 'afterSend', subject: 'u2' } as const;
-    const ended = await killedAt(stage, killed);
-    expect(ended).toMatchObject({ status: 'unknown', again: 'unknown', runs: 1, received: 1, before: ['running'] });
+  it('with an answer in hand that cannot be looked up: unknown, one effect [GATE-4]', async () => {
+    const end = await endOf(CASES.sent);
+    expect(end).toMatchObject({ status: 'unknown', again: 'unknown', runs: 1, received: 1, before: ['running'] });
   });
 });
 
@@ -150,17 +160,17 @@ describe('a gateway that is killed after the effect, before the answer', () => {
     'of a tool that can be looked up: executed, one effect, ledger on %s [EXEC-05] [GATE-4]',
     (store) =>
       staged(store, async (own) => {
-        const ended = await killedAt(own, { name: 'K effect', tool: 'apply_migration', at: 'effect' });
-        expect(ended).toMatchObject({ status: 'approved', again: 'approved', runs: 1, received: 1 });
-        expect(ended.before).toEqual(['running']);
+        const end = await killedAt(own, { name: 'K effect', tool: 'apply_migration', at: 'effect' });
+        expect(end).toMatchObject({ status: 'approved', again: 'approved', runs: 1, received: 1 });
+        expect(end.before).toEqual(['running']);
       }),
   );
 
   test.concurrent('of one that cannot: unknown, one effect, settled as executed, and told so [GATE-4]', () =>
     staged('sqlite', async (own) => {
-      const ended = await killedAt(own, { name: 'k-effect@example.org', tool: 'send_mail', at: 'effect' });
-      expect(ended).toMatchObject({ status: 'unknown', again: 'unknown', runs: 1, received: 1, before: ['running'] });
-      const { operationId } = ended;
+      const end = await killedAt(own, { name: 'k-effect@example.org', tool: 'send_mail', at: 'effect' });
+      expect(end).toMatchObject({ status: 'unknown', again: 'unknown', runs: 1, received: 1, before: ['running'] });
+      const { operationId } = end;
       await own.ledger.settle({ operationId, outcome: 'executed', by: 'r1', reason: 'seen in the outbox' });
       const settled = await callTool(await own.client(), 'send_mail', { to: 'k-effect@example.org' });
       expect(approvalOf(settled)).toMatchObject({ status: 'approved', operationId });

@@ -15,9 +15,12 @@ import { approvalOf, callTool, startGatewayStage, type GatewayStage } from '../s
 import { freshDatabase, type FreshDatabase } from '../support/postgres';
 
 /** Below the limit of open requests of one person. */
-const TOGETHER = 5;
+const TOGETHER = 8;
 
-describe.each(['sqlite', 'postgres'] as const)('two gateways, ledger on %s', (kind) => {
+describe.each([
+  { kind: 'sqlite', same: 8, races: 24 },
+  { kind: 'postgres', same: 20, races: 50 },
+] as const)('two gateways, ledger on $kind', ({ kind, same, races }) => {
   let database: FreshDatabase | undefined;
   let stage: GatewayStage;
   let a: RunningGateway;
@@ -51,9 +54,9 @@ describe.each(['sqlite', 'postgres'] as const)('two gateways, ledger on %s', (ki
     expect(effectsOf(stage.tools, 'M other')).toBe(1);
   });
 
-  test('identical calls at both at the same moment: one operation, one effect, its result for both, 20 rounds [GATE-1] [DUR-05]', async () => {
+  test(`identical calls at both at the same moment: one operation, one effect, its result for both, ${same} rounds [GATE-1] [DUR-05]`, async () => {
     const clients = await Promise.all([stage.client({ gateway: a }), stage.client({ gateway: b })]);
-    await inRounds(20, async (round) => {
+    await inRounds(same, async (round) => {
       const sql = `M same ${round};`;
       const calls = clients.map((client) => callTool(client, 'apply_migration', migration(sql)));
       const request = await openRequestWith(stage, sql);
@@ -69,10 +72,10 @@ describe.each(['sqlite', 'postgres'] as const)('two gateways, ledger on %s', (ki
     });
   });
 
-  test('an allow lands while the caller at one leaves and another comes at the other: no allow is lost, 50 rounds [WIRE-4] [DUR-05]', async () => {
+  test(`an allow lands while the caller at one leaves and another comes at the other: no allow is lost, ${races} rounds [WIRE-4] [DUR-05]`, async () => {
     const random = seededRandom(kind === 'sqlite' ? 1 : 2);
     const client = await stage.client({ gateway: b });
-    await inRounds(50, async (round) => {
+    await inRounds(races, async (round) => {
       const sql = `M race ${round};`;
       const leave = await callToCut(stage, callText(round, 'apply_migration', migration(sql)), { gateway: a });
       const request = await openRequestWith(stage, sql);
