@@ -32,7 +32,14 @@ export function readMessage(text: string): ReadMessage {
   const { params } = value;
   if (params !== undefined && !isJsonObject(params)) return invalid('The params of a method are an object');
   const kind = id === undefined ? 'notification' : 'request';
+  // JSON-RPC lets a server carry out a notification, and nobody is asked about one.
+  if (kind === 'notification' && isGated(method)) return invalid(`${method} is a request: send it with an id`);
   return read(text, { kind, id: id ?? null, method, params: params ?? {} });
+}
+
+/** Whether a method runs a tool, or concerns a call that may be held here. */
+export function isGated(method: string | null): boolean {
+  return method === 'tools/call' || method?.startsWith('tasks/') === true;
 }
 
 function read(text: string, rest: Omit<ClientMessage, 'text'>): ReadMessage {

@@ -1,9 +1,10 @@
+import { isGated } from '../read-message';
 import type { ServerResponse } from 'node:http';
 import type { Log } from '../../ledger/log';
 import type { ClientMessage, ClientSession, Gate } from '../ports';
 import type { CallsInFlight, ClientCall } from './calls-in-flight';
 import { EventResponse } from './event-response';
-import { isGated, judgeCall } from './judge-call';
+import { judgeCall } from './judge-call';
 import type { StdioLimits } from './limits';
 import { idText } from './raw-json';
 import { INTERNAL_ERROR, INVALID_REQUEST, SERVER_ERROR, errorText, refuse } from './refusal';

@@ -4,11 +4,6 @@ import type { ClientSession, Gate, GateAnswer } from '../ports';
 import { idText } from './raw-json';
 import { INTERNAL_ERROR, errorText, resultText } from './refusal';
 
-/** Whether a method runs a tool, or concerns a call that may be held here. */
-export function isGated(method: string | null): boolean {
-  return method === 'tools/call' || method?.startsWith('tasks/') === true;
-}
-
 /** A call as far as the gate and its answer need it. */
 export type JudgedCall = Pick<ClientCall, 'message' | 'response' | 'cancel'> & {
   /** Whether the client takes a stream of events in place of one answer. */

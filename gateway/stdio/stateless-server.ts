@@ -4,12 +4,13 @@ import type { Log } from '../../ledger/log';
 import { headerMismatch } from '../http/stateless';
 import type { StatelessSender } from '../http/stateless';
 import type { ClientMessage, Gate } from '../ports';
+import { isGated } from '../read-message';
 import { EventResponse } from './event-response';
 import { SESSION_REVISIONS } from './http-rules';
-import { isGated, judgeCall } from './judge-call';
+import { judgeCall } from './judge-call';
 import type { StdioLimits } from './limits';
 import { idText } from './raw-json';
-import { INTERNAL_ERROR, INVALID_REQUEST, SERVER_ERROR, errorText } from './refusal';
+import { INTERNAL_ERROR, SERVER_ERROR, errorText } from './refusal';
 import type { Refusal } from './refusal';
 import { objectOr } from './server-message';
 import {
@@ -175,9 +176,6 @@ export class StatelessServer {
   }
 
   private notice({ method, text }: ClientMessage, res: ServerResponse): Refusal | undefined {
-    if (isGated(method)) {
-      return { status: 400, code: INVALID_REQUEST, message: `${String(method)} is a request: send it with an id` };
-    }
     // The ids of two clients may be the same, so a cancel by id says nothing here.
     if (method !== 'notifications/cancelled') this.process.write(text);
     res.writeHead(202).end();

@@ -1,3 +1,4 @@
+import { isGated } from '../read-message';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ResolveSecret } from '../../activities/secret-references';
 import type { Requester } from '../../core/requester';
@@ -9,7 +10,6 @@ import { getFault, methodNotAllowed, postFault, sessionIdOf, sessionMissing, ver
 import { STDIO_LIMITS } from './limits';
 import type { StdioLimits } from './limits';
 import { statelessSender } from '../http/stateless';
-import { isGated } from './judge-call';
 import { openSession } from './open-session';
 import type { OpenSessionOptions, StartProcess } from './open-session';
 import { readPost } from './read-post';

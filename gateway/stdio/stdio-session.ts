@@ -8,12 +8,9 @@ import type { ClientMessage, ClientSession, Gate } from '../ports';
 import { CallsInFlight } from './calls-in-flight';
 import { ClientRequests } from './client-requests';
 import { EventResponse } from './event-response';
-import { isGated } from './judge-call';
 import type { StdioLimits } from './limits';
 import { OwnRequests } from './own-requests';
 import { Questions } from './questions';
-import { INVALID_REQUEST, refuse } from './refusal';
-import type { Refusal } from './refusal';
 import { ServerLines } from './server-lines';
 import { objectOr } from './server-message';
 import { MAX_LINE_BYTES } from './server-process';
@@ -140,10 +137,6 @@ export class StdioSession implements ClientSession, ProcessListener {
       return;
     }
     // As a notification it would reach the server unjudged.
-    if (isGated(message.method)) {
-      refuse(res, requestOnly(message.method));
-      return;
-    }
     if (this.goesOn(message)) this.options.process.write(message.text);
     res.writeHead(202, this.headers).end();
   }
@@ -232,8 +225,4 @@ export class StdioSession implements ClientSession, ProcessListener {
     this.standing.keepAlive();
     for (const { response } of this.calls.all()) response.keepAlive();
   }
-}
-
-function requestOnly(method: string | null): Refusal {
-  return { status: 400, code: INVALID_REQUEST, message: `${String(method)} is a request: send it with an id` };
 }

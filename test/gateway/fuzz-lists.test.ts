@@ -22,7 +22,11 @@ beforeAll(async () => {
     return true;
   });
   const tools = '{ act: {} }';
-  await applyGatewayPolicy(stage, { servers: { hostile: { url: upstream.url, tools } }, scope: 'all', bind: 'arguments' });
+  await applyGatewayPolicy(stage, {
+    servers: { hostile: { url: upstream.url, tools } },
+    scope: 'all',
+    bind: 'arguments',
+  });
   listed = await startGatewayProcess(stage, { edge: { waitForMs: 20 } });
 }, 60_000);
 afterAll(async () => {
