@@ -55,6 +55,32 @@ export async function collectFor(context: HoldContext, held: HeldCall, collectin
   }
 }
 
+/**
+ * Tells the turn again where the call was allowed and does not run: a gateway that was too busy to take it up in time
+ * counts as gone there, though its caller is still here. Once for all who wait here.
+ */
+export async function collectAgain(
+  context: HoldContext,
+  held: HeldCall,
+  { claim, hold }: { readonly claim: ClaimedCall & { readonly callKey: string }; readonly hold: Hold },
+): Promise<void> {
+  const { deps, holds } = context;
+  const nowMs = performance.now();
+  if (hold.running || nowMs - hold.lookedAgainAtMs < AGAIN_AFTER_MS / 2) return;
+  hold.lookedAgainAtMs = nowMs;
+  try {
+    const { state } = await deps.ledger.readClaimedCall(claim);
+    if (state?.status !== 'allowed' || hold.isEmpty) return;
+    holds.noteCollected(claim.operationId);
+    await tellTurn(context, held, claim);
+  } catch (error) {
+    deps.log.warn({ operationId: claim.operationId, error: String(error) }, 'gateway.notToldAgain');
+  }
+}
+
+/** A little longer than a turn waits for whoever collects to take a call up. */
+export const AGAIN_AFTER_MS = 6_000;
+
 /** The re-check of an allowed call lists the tools of its server: begun now, it serves. */
 function listAhead({ tools, deps }: HoldContext, { incoming, active }: HeldCall, hold: Hold): void {
   const nowMs = performance.now();

@@ -7,7 +7,7 @@ import { wholeResultOf } from '../../ledger/rows';
 import type { GateAnswer, IncomingCall } from '../ports';
 import { answerOf, unreadAnswer } from './call-answer';
 import { callKey } from './call-key';
-import { collectFor } from './collect';
+import { AGAIN_AFTER_MS, collectAgain, collectFor } from './collect';
 import type { HoldContext } from './hold-context';
 import { reportWaiting } from './report-waiting';
 import { callContext } from './session-context';
@@ -85,6 +85,7 @@ async function holdUntilEnd(context: HoldContext, held: HeldCall, { claim, waitF
   const leave = hold.join({ session, signal, trace: traceOf(message.params) });
   const stopReporting = reportWaiting(hold, held, claim.state);
   const watching = new AbortController();
+  const again = setInterval(() => void collectAgain(context, held, { claim, hold }), AGAIN_AFTER_MS);
   let failure: Error | null = null;
   let state: CallState | null = null;
   try {
@@ -94,6 +95,7 @@ async function holdUntilEnd(context: HoldContext, held: HeldCall, { claim, waitF
     failure = error instanceof Error ? error : new Error(String(error));
   } finally {
     watching.abort();
+    clearInterval(again);
     stopReporting();
     leave();
     holds.release(hold);

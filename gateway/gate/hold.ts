@@ -27,6 +27,8 @@ export class Hold {
   asked: ClaimedCall['asked'] = null;
   /** When an allow was found on record, by the monotonic clock: a listing begun then or later serves the re-check. */
   allowedSinceMs: number | undefined;
+  /** When it was last looked whether its turn still counts on this gateway, by the monotonic clock. */
+  lookedAgainAtMs = 0;
   private readonly callers = new Set<WaitingCaller>();
   private readonly listeners = new Set<(state: CallState) => void>();
 

@@ -12,6 +12,7 @@ import type { GatewayTold } from './gateway-child';
 import { openRequests } from './gateway-rows';
 import { approvalOf, callTool, textOf, type GatewayStage } from './gateway-stage';
 import { startScript } from './stage';
+import { snapshotQuery } from '../../workflows/messages';
 
 export interface GatewayProcess {
   readonly child: Child;
@@ -91,14 +92,23 @@ export async function memoryOf({ child }: GatewayProcess): Promise<number> {
   return Number(heap) + Number(external);
 }
 
-/** The open request whose arguments contain a text. */
-export function openRequestWith(stage: Pick<GatewayStage, 'store'>, text: string): Promise<ApprovalRequest> {
-  return eventually(async () => {
+/** The open request whose arguments contain a text, once its turn knows of it too. */
+export async function openRequestWith(
+  stage: Pick<GatewayStage, 'store' | 'holdpoint'>,
+  text: string,
+): Promise<ApprovalRequest> {
+  const request = await eventually(async () => {
     const open = await openRequests(stage);
     const found = open.find(({ arguments: given }) => JSON.stringify(given).includes(text));
     if (found === undefined) throw new Error(`${text} is not among ${open.length} open requests`);
     return found;
   }, 30_000);
+  // A gateway that is killed between its record and its answer to the turn holds decisions up for 15 s.
+  await eventually(async () => {
+    const { opened } = await stage.holdpoint.client.workflow.getHandle(request.workflowId).query(snapshotQuery);
+    if (!opened) throw new Error(`the turn of ${text} is not open yet`);
+  }, 30_000);
+  return request;
 }
 
 export async function allow(stage: GatewayStage, request: ApprovalRequest): Promise<void> {
