@@ -16,6 +16,7 @@ export interface HttpUpstream {
 }
 
 const REOPEN_MS = 10_000;
+const LATE = 'this process was held up after it had reserved the operation';
 
 /** The gateway's own ids in a session are counted from here: its client counts from 0 or uses texts. */
 const FIRST_OWN_ID = 4_000_000_000_000_000;
@@ -76,6 +77,8 @@ export class HttpSession implements ClientSession {
   }
 
   private ask(request: RpcRequest): Promise<RpcReply> {
+    // Looked up meanwhile and told as not done: what stood still since then is not sent any more.
+    if (request.isLate?.() === true) return Promise.resolve({ kind: 'notDispatched', detail: LATE });
     const { url, headers } = this.upstream;
     return joinHttpSession(url, headers, this.joined()).request(request);
   }

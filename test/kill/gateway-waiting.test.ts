@@ -112,6 +112,7 @@ describe('a gateway that stands still', () => {
       const told = await toldUntilEnd(await stage.client(), 'apply_migration', migration('W still'));
       expect(told.status).toBe('approved');
       process.kill(still.child.pid, 'SIGCONT');
+      expect(await still.child.stop(20_000)).toEqual({ code: 0, signal: null });
       expect(await first).toContain('"done":true');
       expect(effectsOf(stage.tools, 'W still')).toBe(1);
       expect(await countedFacts(stage, request.operationId)).toMatchObject({ 'operation.dispatched': 1 });
@@ -129,8 +130,12 @@ describe('a gateway that stands still', () => {
       const told = await toldUntilEnd(await stage.client(), 'apply_migration', migration('W late'));
       expect(told).toMatchObject({ status: 'failed', before: ['running'] });
       process.kill(still.child.pid, 'SIGCONT');
+      // An orderly stop waits for the attempt that stood still.
+      expect(await still.child.stop(20_000)).toEqual({ code: 0, signal: null });
       expect(await first).toMatch(/^FAILED: nothing was done/);
-      expect(effectsOf(stage.tools, 'W late')).toBe(0);
+      expect(stage.tools.receivedBy('apply_migration').map((call) => call.operationId)).not.toContain(
+        request.operationId,
+      );
     },
   );
 });
