@@ -216,7 +216,7 @@ TIME2-6 | gateway | here | one agent makes an eleventh protected call while ten 
 TIME2-7 | gateway | here | agent overwrites the policy file with "rules: []"
 TIME2-8 | unit | here | "quorom: 2"; "quorum: two"; the same key twice
 TIME2-9 | unit | here | named, destructive and all rules match, with "once", "{ uses: 3, minutes: 60 }", "{ minutes: 15 }"
-TIME2-10 | gateway | gateway | denied; the same call comes again
+TIME2-10 | gateway | here | denied; the same call comes again
 TIME2-11 | gateway | here | same digest denied three times within the hour, then a fourth call; again after the hour
 TIME2-12 | multi | here | audit record cannot be written (disk full, lock) at decision and at dispatch
 TIME2-13 | unit | here | audit: one row edited, one removed, two swapped, last five cut off; a request, decision, grant, operation or policy that differs from it

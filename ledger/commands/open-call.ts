@@ -19,6 +19,7 @@ import { closeRequest } from './close-request';
 import { requestEvent } from './events';
 import { lockLatestRequest, usableGrants } from './locate';
 import { readCall } from './read-call';
+import { similarOperations } from './similar-operations';
 
 /** Which call: its ids, its requester, and the digest over server, tool and every argument. */
 export interface CallRef {
@@ -194,7 +195,7 @@ async function insertRequest(
   const { call, plan, cause } = opening;
   const { life, previous } = at;
   const previousVersion = previous === null ? null : versionOf(previous);
-  const similar = await similarOperations(tx, plan.similarDigest);
+  const similar = await similarOperations(tx, { ...plan, requesterKey: call.requesterKey });
   // The operation is locked, so only the short id can be taken: by another open request.
   for (let attempt = 0; attempt < MOST_SHORT_IDS; attempt += 1) {
     const request: ApprovalRequest = {
@@ -260,22 +261,6 @@ function rowOf(call: CallRef, request: ApprovalRequest, life: CallLife) {
     closed_at: null,
     closed_reason: null,
   };
-}
-
-async function similarOperations(tx: Tx, similarDigest: string) {
-  const rows = await tx.db
-    .selectFrom('operations')
-    .select(['operation_id', 'dispatched_at', 'subject', 'state'])
-    .where('similar_digest', '=', similarDigest)
-    .orderBy('dispatched_at', 'desc')
-    .limit(5)
-    .execute();
-  return rows.map((row) => ({
-    operationId: row.operation_id,
-    atMs: row.dispatched_at,
-    requester: row.subject,
-    state: row.state,
-  }));
 }
 
 function versionOf(row: RequestRow): JsonValue {

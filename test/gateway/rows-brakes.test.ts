@@ -95,11 +95,16 @@ describe('a denied call', () => {
     return operationId;
   };
 
-  it('that comes again is a new request', async () => {
-    const first = await deny(21);
-    const again = approvalOf(await called(await stage.client(), 'delete_rows', { id: 21 }));
-    expect(again.status).toBe('pending');
-    expect(again.operationId).not.toBe(first);
+  it('that comes again is a new request, whose card shows the denial [TIME2-10]', async () => {
+    const denied = await deny(21);
+    const client = await stage.client();
+    const { status, operationId } = approvalOf(await called(client, 'delete_rows', { id: 21 }));
+    expect(status).toBe('pending');
+    expect(operationId).not.toBe(denied);
+    const request = await openRequest(stage, operationId);
+    expect(request.similar).toEqual([
+      { operationId: denied, atMs: expect.any(Number) as number, requester: 'u1', state: 'denied' },
+    ]);
     expect(stage.tools.runs).toEqual([]);
   });
 
