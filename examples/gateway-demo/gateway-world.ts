@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import pino from 'pino';
@@ -29,6 +30,7 @@ const PEOPLE = { agent: { subject: 'user:amira', agent: 'demo-client' }, reviewe
 const POLICY_FILE = join(PACKAGE_DIR, 'examples/gateway-demo/policy.yaml');
 const FILE_SERVER = join(PACKAGE_DIR, 'node_modules/@modelcontextprotocol/server-filesystem/dist/index.js');
 const DECISION_MS = 40_000;
+const NOTICED_WITHIN_MS = 2_000;
 
 /** The processes of the demo and what they left on record: everything that it prints is read from here. */
 export interface GatewayWorld {
@@ -91,11 +93,18 @@ async function run(place: Place, story: (world: GatewayWorld) => Promise<void>):
       story({ stack, ledger, holdpoint, client, endpoint, notes }),
     );
     // A client would wait a minute for the answer of a gateway that is gone.
-    await Promise.race([told, ...parts.map(endsEarly)]);
+    const ended = Promise.race(parts.map(endsEarly));
+    await Promise.race([told.catch((error: unknown) => reasonFor(error, ended)), ended]);
   } finally {
     await client.close();
     await store.close();
   }
+}
+
+/** A connection breaks a moment before the end of its process is known, and that is what has to be told. */
+async function reasonFor(error: unknown, ended: Promise<never>): Promise<never> {
+  await Promise.race([ended, delay(NOTICED_WITHIN_MS)]);
+  throw error;
 }
 
 async function endsEarly(child: Child): Promise<never> {
