@@ -1,6 +1,7 @@
 import { cardText } from '../../cli/card';
 import { paintFor } from '../../cli/paint';
 import { listRequests } from '../../ledger/queries';
+import { eventually } from '../support/eventually';
 import { approvalOf, callTool, startGatewayStage, type GatewayStage } from '../support/gateway-stage';
 
 const CHECKPOINT = { harness: 'claude-code', asked: 'Run apply_migration?', answered: 'yes', by: 'amira' };
@@ -19,12 +20,13 @@ describe('a checkpoint that another harness says it has taken', () => {
       { environment: 'production', sql },
       { 'dev.holdpoint/checkpoint': checkpoint },
     );
-  const requestOf = async (operationId: string) => {
-    const records = await listRequests(stage.store.db);
-    const record = records.find(({ request }) => request.operationId === operationId);
-    if (record === undefined) throw new Error('it is not open');
-    return record;
-  };
+  const requestOf = (operationId: string) =>
+    eventually(async () => {
+      const records = await listRequests(stage.store.db);
+      const record = records.find(({ request }) => request.operationId === operationId);
+      if (record === undefined) throw new Error('it is not open');
+      return record;
+    });
 
   test('is a fact on the card, as the caller said it, and no approval', async () => {
     const { operationId, status } = approvalOf(await call('CHECKED', CHECKPOINT));

@@ -7,6 +7,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ListRootsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { parsePolicyFile } from '../../core/policy-file';
 import { listRequests } from '../../ledger/queries';
+import { eventually } from '../support/eventually';
 import { approvalOf, callTool, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
 
 const PROGRAM = require.resolve('@modelcontextprotocol/server-filesystem/dist/index.js');
@@ -64,18 +65,25 @@ rules:
     return client;
   }
 
+  const firstOpen = () =>
+    eventually(async () => {
+      const [record] = await listRequests(stage.store.db);
+      if (record === undefined) throw new Error('nothing is open');
+      return record;
+    });
+
   test('an approved call runs on that client’s session, where another session would be refused', async () => {
     const root = join(folder, 'of-the-client');
     const client = await clientOf(root);
     const write = { path: join(root, 'note.txt'), content: 'written once' };
     const pending = approvalOf(await callTool(client, 'write_file', write));
     expect(pending.status).toBe('pending');
-    const [record] = await listRequests(stage.store.db);
-    expect(record?.request.context?.session).toEqual({
+    const record = await firstOpen();
+    expect(record.request.context?.session).toEqual({
       kind: 'client',
       roots: [{ uri: pathToFileURL(root).href, name: 'own' }],
     });
-    await stage.decide(record!.request, 'allow');
+    await stage.decide(record.request, 'allow');
     expect(approvalOf(await callTool(client, 'write_file', write)).status).toBe('approved');
     expect(readFileSync(join(root, 'note.txt'), 'utf8')).toBe('written once');
   }, 30_000);
@@ -84,8 +92,8 @@ rules:
     const client = await clientOf(join(folder, 'of-the-client'));
     const path = join(folder, 'started-with', 'note.txt');
     await callTool(client, 'write_file', { path, content: 'no' });
-    const [record] = await listRequests(stage.store.db);
-    await stage.decide(record!.request, 'allow');
+    const record = await firstOpen();
+    await stage.decide(record.request, 'allow');
     const answer = await callTool(client, 'write_file', { path, content: 'no' });
     expect(answer.isError).toBe(true);
     expect(textOf(answer)).toMatch(/access denied/i);

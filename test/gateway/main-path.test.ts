@@ -1,5 +1,6 @@
 import { pendingApproval } from '../../client';
 import { listRequests } from '../../ledger/queries';
+import { eventually } from '../support/eventually';
 import { approvalOf, callTool, startGatewayStage, textOf, type GatewayStage } from '../support/gateway-stage';
 
 const migration = (sql: string) => ({ environment: 'production', sql });
@@ -12,11 +13,12 @@ describe('a real MCP client behind the gateway', () => {
   afterAll(() => stage.close());
 
   const ran = (sql: string) => stage.tools.runs.filter(({ arguments: given }) => given['sql'] === sql).length;
-  const open = async (operationId: string) => {
-    const found = (await listRequests(stage.store.db)).find(({ request }) => request.operationId === operationId);
-    if (found === undefined) throw new Error(`${operationId} is not open`);
-    return found.request;
-  };
+  const open = (operationId: string) =>
+    eventually(async () => {
+      const found = (await listRequests(stage.store.db)).find(({ request }) => request.operationId === operationId);
+      if (found === undefined) throw new Error(`${operationId} is not open`);
+      return found.request;
+    });
 
   test('a call that nobody asks about goes straight through', async () => {
     const client = await stage.client();

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { parsePolicyFile } from '../../core/policy-file';
 import { listRequests } from '../../ledger/queries';
 import { memberOf } from '../../core/member';
+import { eventually } from '../support/eventually';
 import { startGatewayStage, type GatewayStage } from '../support/gateway-stage';
 
 /** A server of 2026-07-28 on HTTP, which counts its own effects. */
@@ -102,7 +103,14 @@ rules:
 
   const statusOf = (result: { _meta?: unknown }) =>
     memberOf(memberOf(result._meta, 'dev.holdpoint/approval'), 'status');
+  const firstOpen = () =>
+    eventually(async () => {
+      const [record] = await listRequests(stage.store.db);
+      if (record === undefined) throw new Error('nothing is open');
+      return record;
+    });
   const allowAll = async () => {
+    await firstOpen();
     for (const { request } of await listRequests(stage.store.db)) await stage.decide(request, 'allow');
   };
 
@@ -125,8 +133,8 @@ rules:
     await allowAll();
     // The tool asks, the client answers by itself, and the call with the answer is another one: it waits.
     expect(statusOf(await deploy())).toBe('pending');
-    const [record] = await listRequests(stage.store.db);
-    expect(record?.request.context?.session).toMatchObject({
+    const record = await firstOpen();
+    expect(record.request.context?.session).toMatchObject({
       retry: { inputResponses: { sure: { action: 'accept', content: { sure: true } } } },
     });
     expect(effects).toEqual(['pay acme']);
