@@ -30,16 +30,32 @@ export function placeOf({ collectors }: Turn): Place {
   return { collector, options: { taskQueue: collector.taskQueue, scheduleToStartTimeout: TAKEN_UP_WITHIN } };
 }
 
-/** Takes a call back that was allowed and that nobody has come to collect for as long as its grant holds. */
-export function createPatience(turn: Turn): (call: TurnCall) => void {
-  const waiting = new Set<TurnCall>();
-  return (call) => {
-    if (waiting.has(call)) return;
-    waiting.add(call);
-    void sleep(ONCE_GRANT_MS, { summary: 'nobody has collected it' }).then(() => {
+/**
+ * Takes a call back that was allowed and that nobody has come to collect for as long as its grant holds. Told at each
+ * step of a call whether it waits for that: what was collected, or went back to review, waits as long again.
+ */
+export function createPatience(turn: Turn): (call: TurnCall, isWaiting: boolean) => void {
+  const sinceMs = new Map<TurnCall, number>();
+  const armed = new Set<TurnCall>();
+  const arm = (call: TurnCall, restMs: number): void => {
+    armed.add(call);
+    void sleep(restMs, { summary: 'nobody has collected it' }).then(() => {
+      armed.delete(call);
+      const since = sinceMs.get(call);
+      if (since === undefined) return;
+      const leftMs = since + ONCE_GRANT_MS - Date.now();
+      if (leftMs > 0) {
+        arm(call, leftMs);
+        return;
+      }
       call.withdrawReason ??= 'it was allowed, and nobody came to take its result within 24 hours';
       turn.changed(call);
     });
+  };
+  return (call, isWaiting) => {
+    if (!isWaiting) sinceMs.delete(call);
+    else if (!sinceMs.has(call)) sinceMs.set(call, Date.now());
+    if (isWaiting && !armed.has(call)) arm(call, ONCE_GRANT_MS);
   };
 }
 

@@ -16,7 +16,7 @@ import { take, type Turn, type TurnCall } from './turn-state';
 export function runCalls(turn: Turn): Promise<void> {
   const detailsOfNow = createDetails(turn);
   const { arm } = createDueTimes(turn);
-  const waitToBeCollected = createPatience(turn);
+  const patience = createPatience(turn);
   const busy = new Set<TurnCall>();
   const recalled = new Set<TurnCall>();
   return new Promise((ended, failed) => {
@@ -32,9 +32,9 @@ export function runCalls(turn: Turn): Promise<void> {
       }
       setCurrentDetails(detailsOfNow());
       const work = workOn(turn, call);
+      patience(call, work === null && (call.state.status === 'allowed' || call.state.status === 'proposed'));
       if (work === null) {
         arm();
-        if (call.state.status === 'allowed' || call.state.status === 'proposed') waitToBeCollected(call);
         if (turn.calls.every(({ state }) => state.status === 'ended')) ended();
         return;
       }

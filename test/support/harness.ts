@@ -47,6 +47,8 @@ export interface HarnessOptions {
   readonly payloadKey?: string;
   /** The ledger's clock, epoch milliseconds; the machine's by default. Only for a ledger in a file. */
   readonly clock?: () => number;
+  /** Other workflow code than that of this checkout. */
+  readonly bundlePath?: string;
   /** How old a listing of tools may be when a request is opened; none by default: tests change tools and look at once. */
   readonly listingAgeMs?: number;
 }
@@ -83,7 +85,7 @@ function openLedger({ ledgerUrl, clock }: HarnessOptions, { path, log }: { path:
 
 export async function startHarness(options: HarnessOptions = {}): Promise<Harness> {
   const address = options.address ?? process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '';
-  const bundlePath = process.env['HOLDPOINT_TEST_BUNDLE'] ?? '';
+  const bundlePath = options.bundlePath ?? process.env['HOLDPOINT_TEST_BUNDLE'] ?? '';
   const taskQueue = `test-${randomUUID()}`;
   const folder = await mkdtemp(join(tmpdir(), 'holdpoint-'));
   const log = pino({ level: process.env['HOLDPOINT_TEST_LOG'] ?? 'silent' });
