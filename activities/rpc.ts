@@ -54,6 +54,7 @@ export const RPC_ERROR = {
   invalidRequest: -32600,
   methodNotFound: -32601,
   invalidParams: -32602,
+  internal: -32603,
 } as const;
 
 /** The value of a JSON text by `JSON.parse`, as any MCP client reads it; undefined where the text is no JSON. */

@@ -12,3 +12,8 @@ export interface Requester {
 export function principalsOf(requester: Requester): readonly string[] {
   return [requester.subject, ...requester.chain, requester.agent];
 }
+
+/** One text for each requester: no two have the same. */
+export function requesterId({ subject, agent, chain }: Requester): string {
+  return JSON.stringify([subject, agent, chain]);
+}

@@ -61,4 +61,9 @@ export interface Gate {
    * @param text the whole JSON-RPC response of the upstream.
    */
   showList(session: ClientSession, text: string): Promise<string>;
+  /**
+   * The text of an upstream's answer to a call that passed, as the client is to see it: without what only a gateway may
+   * say of a call; all else to the byte.
+   */
+  showAnswer(text: string): string;
 }

@@ -5,7 +5,7 @@ import { LedgerError, reasonOf } from '../ledger/ledger-error';
 import { collectSooner } from '../worker/collect-sooner';
 import { createEdge, type Edge } from './edge/admit';
 import { hostInUrl } from './edge/host-names';
-import { answerRefusal, refusalOf, type EdgeRefusal } from './edge/edge-refusal';
+import { INTERNAL_ERROR, refusalOf, refuse, type Refusal as HttpRefusal } from './wire/refusal';
 import { openGatewayParts, type GatewayOptions, type GatewayParts, type OpenedParts } from './gateway-parts';
 
 export type { GatewayOptions } from './gateway-parts';
@@ -122,7 +122,7 @@ class Gateway implements RunningGateway {
     } catch (error) {
       const why = error instanceof LedgerError ? error.message : 'The gateway failed, and its log says why';
       this.options.log.error({ error: String(error) }, 'gateway.failed');
-      if (!res.headersSent) answerRefusal({ req, res }, unavailable(`NOT executed: ${why}`));
+      if (!res.headersSent) refuse(res, unavailable(`NOT executed: ${why}`));
       else res.destroy();
     }
   }
@@ -137,7 +137,7 @@ class Gateway implements RunningGateway {
     const caller = await this.edge.admit(req, res, path);
     if (caller === null) return;
     if (!this.opened.ok) {
-      answerRefusal({ req, res }, unavailable(`NOT executed: ${this.opened.detail}`));
+      refuse(res, unavailable(`NOT executed: ${this.opened.detail}`));
       return;
     }
     const { endpoints } = this.opened.parts;
@@ -147,10 +147,10 @@ class Gateway implements RunningGateway {
       case 'endpoint':
         return found.endpoint.handle(req, res, caller);
       case 'none':
-        answerRefusal({ req, res }, NO_SERVER);
+        refuse(res, NO_SERVER);
         return;
       case 'unavailable':
-        answerRefusal({ req, res }, unavailable(`NOT executed: ${found.refusal.detail}`));
+        refuse(res, unavailable(`NOT executed: ${found.refusal.detail}`));
     }
   }
 }
@@ -161,6 +161,6 @@ function notOpened(error: unknown): OpenedParts {
 
 const NO_SERVER = refusalOf(404, 'There is no such server for you here; ask an operator for access');
 
-function unavailable(message: string): EdgeRefusal {
-  return refusalOf(503, message, { code: -32603, headers: { 'retry-after': '1' } });
+function unavailable(message: string): HttpRefusal {
+  return refusalOf(503, message, { code: INTERNAL_ERROR, headers: { 'retry-after': '1' } });
 }

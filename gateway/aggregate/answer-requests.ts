@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { showText } from '../../core/display';
 import type { JsonObject, JsonValue } from '../../core/json';
-import { withValueAt } from '../stdio/raw-json';
-import { SERVER_ERROR } from '../stdio/refusal';
-import { objectOr } from '../stdio/server-message';
+import { withValueAt } from '../wire/raw-json';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, SERVER_ERROR } from '../wire/refusal';
+import { objectOr } from '../wire/server-message';
 import { AskServers } from './ask-servers';
 import type { AnswerText } from './ask-servers';
 import { errorOf, resultOf } from './client-call';
@@ -16,8 +16,6 @@ import type { ServerLink } from './server-link';
 import type { ServerLinks } from './server-links';
 import { TaskOwners } from './task-owners';
 
-const METHOD_NOT_FOUND = -32601;
-const INVALID_PARAMS = -32602;
 /** Up to 2025-11-25. */
 const RESOURCE_NOT_FOUND = -32002;
 

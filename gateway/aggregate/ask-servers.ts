@@ -1,6 +1,6 @@
 import { refusal } from '../../core/errors';
 import { refusedResult } from '../answers/unopened-answer';
-import { SERVER_ERROR } from '../stdio/refusal';
+import { SERVER_ERROR } from '../wire/refusal';
 import { errorOf, resultOf } from './client-call';
 import type { ClientCall } from './client-call';
 import type { Candidates } from './owners';

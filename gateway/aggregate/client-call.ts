@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json';
-import { idText } from '../stdio/raw-json';
-import { errorText } from '../stdio/refusal';
-import { objectOr, tokenOf } from '../stdio/server-message';
+import { idText } from '../wire/raw-json';
+import { errorText } from '../wire/refusal';
+import { objectOr, tokenOf } from '../wire/server-message';
 import type { ServerLink } from './server-link';
 
 /** A request of the client that was not answered yet. */

@@ -1,5 +1,5 @@
 import type { BridgeLine } from '../stdio/bridge-line';
-import { tokenOf } from '../stdio/server-message';
+import { tokenOf } from '../wire/server-message';
 import type { JsonValue } from '../../core/json';
 import { progressTokenOf } from './client-call';
 import type { ClientCall } from './client-call';

@@ -1,7 +1,7 @@
 import { parseJson } from '../../activities/rpc';
 import { isJsonArray } from '../../core/json';
-import { edited, itemsOf, lastMember, membersOf, rootOf } from '../lists/json-spans';
-import { objectOr } from '../stdio/server-message';
+import { edited, itemsOf, lastMember, membersOf, rootOf } from '../wire/json-spans';
+import { objectOr } from '../wire/server-message';
 import type { ListKind } from './list-kinds';
 
 export interface ListedItem {

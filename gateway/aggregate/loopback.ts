@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Requester } from '../../core/requester';
 import { takeBearer } from '../edge/bearer';
-import { answerRefusal, refusalOf } from '../edge/edge-refusal';
-import type { EdgeRefusal } from '../edge/edge-refusal';
+import { refusalOf, refuse } from '../wire/refusal';
+import type { Refusal } from '../wire/refusal';
 import type { FoundEndpoint } from '../endpoints';
 import type { Endpoint } from '../http/http-endpoint';
 
@@ -71,7 +71,7 @@ export class Loopback {
     const bearer = takeBearer(req);
     const requester = bearer.kind === 'token' ? this.requesters.get(bearer.token) : undefined;
     if (requester === undefined) {
-      answerRefusal({ req, res }, refusalOf(401, 'This address is for the gateway itself; use the address of /mcp'));
+      refuse(res, refusalOf(401, 'This address is for the gateway itself; use the address of /mcp'));
       return;
     }
     const server = (req.url ?? '').slice(1);
@@ -81,23 +81,23 @@ export class Loopback {
       const endpoint = found.kind === 'endpoint' || req.method === 'DELETE' ? this.last.get(server) : undefined;
       if (endpoint !== undefined) await endpoint.handle(req, res, { requester, mayCall: true, challenge: null });
       else if (found.kind !== 'endpoint') {
-        answerRefusal({ req, res }, found.kind === 'none' ? notOpen(server) : unavailable(found.refusal.detail));
+        refuse(res, found.kind === 'none' ? notOpen(server) : unavailable(found.refusal.detail));
       }
     } catch (error) {
       const detail = error instanceof Error ? error.message : String(error);
       if (res.headersSent) res.destroy();
-      else answerRefusal({ req, res }, unavailable(detail));
+      else refuse(res, unavailable(detail));
     }
   }
 }
 
 /** Not 404, which says that a session is gone. */
-function notOpen(server: string): EdgeRefusal {
+function notOpen(server: string): Refusal {
   const rule = `The server ${server} is not open to you: it is disabled, or your access was taken away`;
   const headers = { [CLOSED_HEADER]: 'yes' };
   return refusalOf(403, `${rule}. Ask an operator; an approval cannot give access`, { headers });
 }
 
-function unavailable(detail: string): EdgeRefusal {
+function unavailable(detail: string): Refusal {
   return refusalOf(503, `NOT executed: ${detail}`);
 }

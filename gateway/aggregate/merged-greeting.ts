@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../core/json';
 import { SESSION_REVISIONS } from '../stdio/http-rules';
-import { objectOr } from '../stdio/server-message';
+import { objectOr } from '../wire/server-message';
 import { prefixOf } from './shown-name';
 
 /** What one server answered to `initialize`. */

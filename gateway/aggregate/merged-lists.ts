@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { showText } from '../../core/display';
 import type { JsonObject } from '../../core/json';
 import type { Log } from '../../ledger/log';
-import { objectOr } from '../stdio/server-message';
+import { objectOr } from '../wire/server-message';
 import { ListCursors } from './list-cursors';
 import type { ListKind } from './list-kinds';
 import { readListedPage, renamed } from './listed-page';
@@ -11,13 +11,12 @@ import { Routes } from './routes';
 import type { ServerLink } from './server-link';
 import type { ServerLinks } from './server-links';
 import { shownName } from './shown-name';
+import { METHOD_NOT_FOUND, INVALID_PARAMS } from '../wire/refusal';
 
 /** How long one server may take for a page; without it the others are shown. */
 const PAGE_MS = 10_000;
 /** Pages of one server that are read to find out whose something is. */
 const MOST_PAGES = 100;
-const METHOD_NOT_FOUND = -32601;
-const INVALID_PARAMS = -32602;
 
 export interface MergedListsOptions {
   readonly links: ServerLinks;

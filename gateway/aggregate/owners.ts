@@ -5,6 +5,7 @@ import type { MergedLists } from './merged-lists';
 import type { Owner } from './routes';
 import type { ServerLinks } from './server-links';
 import { literalChars, mayComeFrom } from './uri-template';
+import { INVALID_PARAMS } from '../wire/refusal';
 
 export interface OwnersOptions {
   readonly links: ServerLinks;
@@ -23,7 +24,6 @@ export interface Candidates {
 export type FoundCandidates =
   ({ readonly ok: true } & Candidates) | { readonly ok: false; readonly code: number; readonly detail: string };
 
-const INVALID_PARAMS = -32602;
 const WORDS = new Map([
   [TOOLS, 'tool'],
   [PROMPTS, 'prompt'],

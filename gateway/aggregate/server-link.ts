@@ -6,9 +6,9 @@ import type { JsonObject } from '../../core/json';
 import { answerOf } from '../stdio/bridge-line';
 import { BridgeLink } from '../stdio/bridge-link';
 import { InOrder } from '../stdio/in-order';
-import { withValueAt } from '../stdio/raw-json';
-import { SERVER_ERROR } from '../stdio/refusal';
-import { objectOr } from '../stdio/server-message';
+import { withValueAt } from '../wire/raw-json';
+import { SERVER_ERROR } from '../wire/refusal';
+import { objectOr } from '../wire/server-message';
 import { CLOSED_HEADER } from './loopback';
 
 /** As long as an endpoint lets a server take. */

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../core/json';
-import { memberSpan, spanAt, withValueAt } from '../stdio/raw-json';
+import { memberSpan, spanAt, withValueAt } from '../wire/raw-json';
 
 const TOKEN = ['params', '_meta', 'progressToken'];
 

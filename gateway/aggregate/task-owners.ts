@@ -1,5 +1,5 @@
 import { parseJson } from '../../activities/rpc';
-import { objectOr } from '../stdio/server-message';
+import { objectOr } from '../wire/server-message';
 
 const MOST_TASKS = 1_000;
 

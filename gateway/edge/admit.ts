@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Log } from '../../ledger/log';
 import { takeBearer } from './bearer';
 import { allowOrigin, answerPreflight } from './cors';
-import { answerRefusal, refusalOf } from './edge-refusal';
-import type { EdgeRefusal } from './edge-refusal';
+import { refuse, refusalOf } from '../wire/refusal';
+import type { Refusal } from '../wire/refusal';
 import { checkHost } from './host-check';
 import { createIdentify } from './identify';
 import type { Admitted, Identify } from './identify';
@@ -53,12 +53,12 @@ export function createEdge(settings: EdgeSettings, log: Log, times?: KeyTimes): 
       // Taken first of all, so that no later line can come by it.
       const bearer = takeBearer(req);
       if (isAnswered(parts, exchange)) return null;
-      if (!isResourcePath(resourcePath)) return refuse(parts, exchange, { reason: 'path', refusal: NO_ENDPOINT });
+      if (!isResourcePath(resourcePath)) return logRefusal(parts, exchange, { reason: 'path', refusal: NO_ENDPOINT });
       const found = await parts.identify(bearer, { origin: publicOrigin(settings, req), resourcePath });
-      if (!found.ok) return refuse(parts, exchange, found);
+      if (!found.ok) return logRefusal(parts, exchange, found);
       const rate = parts.limit(found.admitted.requester);
       if (rate.ok) return found.admitted;
-      return refuse(parts, exchange, { reason: 'rate', refusal: tooMany(messagesPerMinute, rate.retryAfterMs) });
+      return logRefusal(parts, exchange, { reason: 'rate', refusal: tooMany(messagesPerMinute, rate.retryAfterMs) });
     },
   };
 }
@@ -70,7 +70,7 @@ function isAnswered(parts: Parts, { req, res }: Exchange): boolean {
   const { settings } = parts;
   const checked = checkHost(settings, req);
   if (!checked.ok) {
-    refuse(parts, { req, res }, checked);
+    logRefusal(parts, { req, res }, checked);
     return true;
   }
   if (checked.origin !== null) {
@@ -91,7 +91,7 @@ function answerMetadata(parts: Parts, { req, res }: Exchange, path: string): voi
   const origin = publicOrigin(settings, req);
   const metadata = settings.oauth === null ? null : metadataAt(path, { origin, oauth: settings.oauth });
   if (metadata === null || (req.method !== 'GET' && req.method !== 'HEAD')) {
-    refuse(parts, { req, res }, { reason: 'path', refusal: refusalOf(404, 'There are no metadata here') });
+    logRefusal(parts, { req, res }, { reason: 'path', refusal: refusalOf(404, 'There are no metadata here') });
     return;
   }
   res.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'max-age=300' });
@@ -99,22 +99,22 @@ function answerMetadata(parts: Parts, { req, res }: Exchange, path: string): voi
 }
 
 interface Refused {
-  readonly refusal: EdgeRefusal;
+  readonly refusal: Refusal;
   /** For the log only. */
   readonly reason: string;
   readonly found?: string;
 }
 
-function refuse({ log }: Parts, exchange: Exchange, { refusal, reason, found }: Refused): null {
+function logRefusal({ log }: Parts, exchange: Exchange, { refusal, reason, found }: Refused): null {
   const { status } = refusal;
   const fields = { status, reason, ...(found === undefined ? {} : { found }) };
   if (status === 503) log.error(fields, 'gateway.refused');
   else log.info(fields, 'gateway.refused');
-  answerRefusal(exchange, refusal);
+  refuse(exchange.res, refusal);
   return null;
 }
 
-function tooMany(messagesPerMinute: number, retryAfterMs: number): EdgeRefusal {
+function tooMany(messagesPerMinute: number, retryAfterMs: number): Refusal {
   const seconds = Math.ceil(retryAfterMs / 1_000);
   const message = `A requester may send ${messagesPerMinute} messages a minute; send the next one in ${seconds} s`;
   return refusalOf(429, message, { headers: { 'retry-after': String(seconds) } });

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { cut, showText } from '../../core/display';
-import type { EdgeRefusal } from './edge-refusal';
-import { refusalOf } from './edge-refusal';
+import type { Refusal } from '../wire/refusal';
+import { refusalOf } from '../wire/refusal';
 import { isLoopback, readHostName } from './host-names';
 import type { HostName } from './host-names';
 import { publicOrigin } from './resource';
@@ -12,7 +12,7 @@ type Addresses = Pick<EdgeSettings, 'host' | 'publicUrl' | 'hosts' | 'origins'>;
 /** `found` is what was refused, for the log: shortened, and with nothing hidden in it. */
 export type HostCheck =
   | { readonly ok: true; readonly origin: string | null }
-  | { readonly ok: false; readonly refusal: EdgeRefusal; readonly reason: 'host' | 'origin'; readonly found: string };
+  | { readonly ok: false; readonly refusal: Refusal; readonly reason: 'host' | 'origin'; readonly found: string };
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
 const LONGEST_FOUND = 200;

@@ -1,8 +1,8 @@
 import type { Requester } from '../../core/requester';
 import type { Log } from '../../ledger/log';
 import type { Bearer } from './bearer';
-import { refusalOf } from './edge-refusal';
-import type { EdgeRefusal } from './edge-refusal';
+import { refusalOf } from '../wire/refusal';
+import type { Refusal } from '../wire/refusal';
 import type { KeyTimes } from './issuer-keys';
 import { challengeOf } from './metadata';
 import type { ChallengeParts } from './metadata';
@@ -12,9 +12,9 @@ import type { EdgeSettings, OAuthSettings } from './settings';
 import { isTokenForm } from './token-form';
 import { createTokenLookUp } from './tokens';
 
-/** Who asks. `challenge` answers a tools/call of one whose token has no scope for it, by `answerRefusal`. */
+/** Who asks. `challenge` answers a tools/call of one whose token has no scope for it, by `refuse`. */
 export type Admitted = { readonly requester: Requester } & (
-  { readonly mayCall: true; readonly challenge: null } | { readonly mayCall: false; readonly challenge: EdgeRefusal }
+  { readonly mayCall: true; readonly challenge: null } | { readonly mayCall: false; readonly challenge: Refusal }
 );
 
 /** The endpoint that is asked: the origin that clients use, and the path. */
@@ -26,7 +26,7 @@ export interface Endpoint {
 /** `reason` is for the log: what a client is told of a token that does not count is the same for all of them. */
 export type Identified =
   | { readonly ok: true; readonly admitted: Admitted }
-  | { readonly ok: false; readonly refusal: EdgeRefusal; readonly reason: string };
+  | { readonly ok: false; readonly refusal: Refusal; readonly reason: string };
 
 export type Identify = (bearer: Bearer, endpoint: Endpoint) => Promise<Identified>;
 
@@ -90,7 +90,7 @@ function audiencesOf({ origin, resourcePath }: Endpoint): readonly string[] {
 function judgeScopes(
   { requester, scopes }: Extract<Known, { readonly kind: 'accepted' }>,
   oauth: OAuthSettings | null,
-  refuse: (parts: ChallengeParts) => EdgeRefusal,
+  refuse: (parts: ChallengeParts) => Refusal,
 ): Identified {
   const required = oauth?.scopes ?? [];
   const error = 'insufficient_scope';
@@ -112,11 +112,7 @@ const MESSAGES = {
   none: 'This gateway serves only whom it knows: send Authorization: Bearer and a token',
 };
 
-function challenge(
-  oauth: OAuthSettings | null,
-  { origin, resourcePath }: Endpoint,
-  parts: ChallengeParts,
-): EdgeRefusal {
+function challenge(oauth: OAuthSettings | null, { origin, resourcePath }: Endpoint, parts: ChallengeParts): Refusal {
   const metadataUrl = oauth === null ? null : `${origin}${METADATA_PATH}${resourcePath}`;
   const headers = { 'www-authenticate': challengeOf(metadataUrl, parts) };
   return refusalOf(parts.error === 'insufficient_scope' ? 403 : 401, MESSAGES[parts.error ?? 'none'], { headers });

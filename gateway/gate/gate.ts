@@ -8,6 +8,7 @@ import type { JsonObject } from '../../core/json';
 import { parseArguments } from '../../core/turn-schema';
 import { LedgerError } from '../../ledger/ledger-error';
 import type { Active } from '../../ledger/ledger';
+import { withoutForeignApproval } from '../answers/foreign-approval';
 import { showList } from '../lists/show-list';
 import type { ClientSession, Gate, GateAnswer, IncomingCall } from '../ports';
 import { refusedAnswer } from './call-answer';
@@ -19,6 +20,7 @@ import { ShownLists } from './shown-lists';
 import { SessionTools } from './session-tools';
 import { isTask, Tasks } from './tasks';
 import { readToolCall, type ToolCallParams } from './tool-call';
+import { INVALID_PARAMS, INTERNAL_ERROR } from '../wire/refusal';
 
 /** Everything that judging a call needs. */
 interface GateContext extends HoldContext {
@@ -40,6 +42,7 @@ export function createGate(options: GateOptions): { readonly gate: Gate; readonl
     gate: {
       judge: (call) => judge(context, call).catch((error: unknown) => notExecuted(context, error)),
       showList: (session, text) => showTools(context, session, text),
+      showAnswer: withoutForeignApproval,
     },
   };
 }
@@ -48,7 +51,7 @@ async function judge(context: GateContext, incoming: IncomingCall): Promise<Gate
   const cameAtMs = performance.now();
   if (incoming.message.method !== 'tools/call') return context.tasks.answer(incoming);
   const read = readToolCall(incoming.message);
-  if (!read.ok) return { kind: 'error', error: { code: -32602, message: read.detail } };
+  if (!read.ok) return { kind: 'error', error: { code: INVALID_PARAMS, message: read.detail } };
   const active = await context.deps.ledger.activePolicy();
   if (active === null) return refusedAnswer(refusal('NO_POLICY'));
   const tool = await listedTool(context, incoming.session, { active, call: read.call });
@@ -113,5 +116,8 @@ function notExecuted({ deps }: GateContext, error: unknown): GateAnswer {
   if (error instanceof LedgerError || error instanceof HoldpointError)
     return refusedAnswer({ code: error.code, detail: error.message });
   deps.log.error({ error: String(error) }, 'gateway.failed');
-  return { kind: 'error', error: { code: -32603, message: 'NOT executed: the gateway failed, and its log says why' } };
+  return {
+    kind: 'error',
+    error: { code: INTERNAL_ERROR, message: 'NOT executed: the gateway failed, and its log says why' },
+  };
 }

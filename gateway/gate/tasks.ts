@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Turn } from '../../client/turn';
 import { isJsonObject, type JsonObject } from '../../core/json';
+import { requesterId } from '../../core/requester';
 import type { GateAnswer, IncomingCall } from '../ports';
 import { collectFor } from './collect';
 import type { HoldContext } from './hold-context';
 import { answerWhenOver, claimOf, say, type HeldCall, type KeyedClaim } from './held-call';
 import { taskJson } from './task-json';
 import { traceOf } from './trace-context';
+import { METHOD_NOT_FOUND, INVALID_PARAMS } from '../wire/refusal';
 
 /** How long after its last poll a task still counts as somebody who is there to take the result. */
 const PRESENT_MS = 60_000;
@@ -62,7 +64,8 @@ export class Tasks {
     const id = message.params['taskId'];
     if (typeof id !== 'string' || !OPERATION_ID.test(id)) return { kind: 'pass' };
     const task = this.tasks.get(id);
-    const isTheirs = task !== undefined && isSame(task.held.incoming.session.requester, session.requester);
+    const isTheirs =
+      task !== undefined && requesterId(task.held.incoming.session.requester) === requesterId(session.requester);
     if (!isTheirs || task.held.incoming.session.server !== session.server) return NOT_FOUND;
     switch (message.method) {
       case 'tasks/get':
@@ -72,7 +75,10 @@ export class Tasks {
       case 'tasks/cancel':
         return this.cancel(task);
       default:
-        return { kind: 'error', error: { code: -32601, message: `There is no method ${message.method ?? ''}` } };
+        return {
+          kind: 'error',
+          error: { code: METHOD_NOT_FOUND, message: `There is no method ${message.method ?? ''}` },
+        };
     }
   }
 
@@ -159,7 +165,7 @@ export class Tasks {
     }
     return {
       kind: 'error',
-      error: { code: -32602, message: 'This task has ended, or was sent: it cannot be cancelled' },
+      error: { code: INVALID_PARAMS, message: 'This task has ended, or was sent: it cannot be cancelled' },
     };
   }
 
@@ -173,12 +179,11 @@ const OPERATION_ID = /^op_[0-9a-f]{40}$/;
 /** The same for a task that never was and for one of somebody else. */
 const NOT_FOUND: GateAnswer = {
   kind: 'error',
-  error: { code: -32602, message: 'There is no such task here; repeat the identical call to go on with its operation' },
+  error: {
+    code: INVALID_PARAMS,
+    message: 'There is no such task here; repeat the identical call to go on with its operation',
+  },
 };
-
-function isSame(a: HeldCall['incoming']['session']['requester'], b: typeof a): boolean {
-  return JSON.stringify([a.subject, a.agent, a.chain]) === JSON.stringify([b.subject, b.agent, b.chain]);
-}
 
 function related(answer: JsonObject, taskId: string): JsonObject {
   const own = answer['_meta'];

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Gate } from '../ports';
-import { refuse, unknownSession } from '../stdio/refusal';
+import { completing } from '../wire/stateless';
+import { refuse, unknownSession } from '../wire/refusal';
 import type { HttpSession } from './http-session';
 
 interface Judging {
@@ -12,7 +13,7 @@ interface Judging {
 
 /** The gate as one request needs it. */
 export function gateFor(res: ServerResponse, { gate, session, isStateless }: Judging): Gate {
-  const seen = isStateless ? asStateless(gate) : gate;
+  const seen = isStateless ? completing(gate) : gate;
   return {
     ...seen,
     judge: async (call) => {
@@ -20,18 +21,6 @@ export function gateFor(res: ServerResponse, { gate, session, isStateless }: Jud
       // Its client recovers from 404 alone.
       if (session.isGone) refuse(res, unknownSession());
       return answer;
-    },
-  };
-}
-
-/** Every result of a stateless revision says what kind it is. */
-function asStateless(gate: Gate): Gate {
-  return {
-    ...gate,
-    judge: async (call) => {
-      const answer = await gate.judge(call);
-      if (answer.kind !== 'result') return answer;
-      return { ...answer, result: { resultType: 'complete', ...answer.result } };
     },
   };
 }

@@ -1,22 +1,19 @@
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { exchange, type HttpExchange } from '../../activities/http-exchange';
-import { answerRefusal, refusalOf } from '../edge/edge-refusal';
 import type { Admitted } from '../edge/admit';
-import { readRequestBody } from '../edge/read-body';
+import { readPost } from '../wire/read-body';
 import type { ClientMessage, Gate } from '../ports';
-import { isGated, readMessage } from '../read-message';
-import { EventResponse } from '../stdio/event-response';
-import { judgeCall } from '../stdio/judge-call';
-import { idText } from '../stdio/raw-json';
-import { errorText, refuse, unknownSession } from '../stdio/refusal';
+import { isGated } from '../wire/read-message';
+import { EventResponse } from '../wire/event-response';
+import { judgeCall } from '../wire/judge-call';
+import { idText } from '../wire/raw-json';
+import { INVALID_REQUEST, refusalOf, refuse, unknownSession } from '../wire/refusal';
 import { ClientSessions } from './client-sessions';
 import { gateFor } from './gate-views';
-import { withoutForeignApproval } from './foreign-approval';
 import { upstreamHeaders } from './headers';
 import { HttpSession, StatelessSession, type HttpUpstream } from './http-session';
 import { isEventStream, relayBytes, relayShown, UPSTREAM_GONE, type Relaying } from './relay-answer';
-import { headerMismatch, statelessSender, type StatelessSender } from './stateless';
+import { headerMismatch, SenderProfiles, statelessSender, type StatelessSender } from '../wire/stateless';
 
 /** One server's endpoint of the gateway. */
 export interface Endpoint {
@@ -54,7 +51,7 @@ class HttpEndpoint implements Endpoint {
   private readonly upstream: HttpUpstream;
   private readonly gate: Gate;
   private readonly sessions: ClientSessions;
-  private readonly profiles = new Map<string, object>();
+  private readonly profiles = new SenderProfiles();
 
   constructor({ gate, ...options }: HttpEndpointOptions) {
     this.upstream = options.upstream;
@@ -72,8 +69,8 @@ class HttpEndpoint implements Endpoint {
       case 'DELETE':
         return this.passOn(at, req.method);
       default:
-        answerRefusal(
-          at,
+        refuse(
+          res,
           refusalOf(405, 'This address takes POST, GET and DELETE', { headers: { allow: 'POST, GET, DELETE' } }),
         );
     }
@@ -86,14 +83,9 @@ class HttpEndpoint implements Endpoint {
   }
 
   private async post(at: Exchange): Promise<void> {
-    const body = await readRequestBody(at.req);
-    if (!body.ok) {
-      answerRefusal(at, body.refusal);
-      return;
-    }
-    const read = readMessage(body.text);
+    const read = await readPost(at.req);
     if (!read.ok) {
-      answerRefusal(at, refusalOf(400, read.detail, { code: read.code }), null);
+      refuse(at.res, read.refusal);
       return;
     }
     const session = this.sessionOf(at, read.message);
@@ -118,13 +110,7 @@ class HttpEndpoint implements Endpoint {
   }
 
   private stateless(req: IncomingMessage, requester: Admitted['requester'], sender: StatelessSender): HttpSession {
-    // Hashed: a client may send as much as it likes there.
-    const key = createHash('sha256')
-      .update(JSON.stringify([requester, sender.meta]))
-      .digest('base64');
-    const profile = this.profiles.get(key) ?? {};
-    if (this.profiles.size > MOST_PROFILES) this.profiles.clear();
-    this.profiles.set(key, profile);
+    const profile = this.profiles.of(requester, sender);
     const params = Object.entries(upstreamHeaders(req.headers)).filter(([name]) => name.startsWith('mcp-param-'));
     return new StatelessSession(this.upstream, requester, {
       sender,
@@ -150,23 +136,21 @@ class HttpEndpoint implements Endpoint {
   private async judged(at: Exchange, session: HttpSession, message: ClientMessage): Promise<boolean> {
     const { req, res, caller } = at;
     if (!caller.mayCall) {
-      answerRefusal(at, caller.challenge, message.id);
+      refuse(res, { ...caller.challenge, idText: idText(message.text) });
       return false;
     }
     const sender = statelessSender(message);
     const mismatch = sender === null ? null : headerMismatch(req.headers, message, sender);
     if (mismatch !== null) {
-      answerRefusal(
-        at,
-        refusalOf(400, `${mismatch}; the body decides, so they have to agree`, { code: HEADER_MISMATCH }),
-        message.id,
-      );
+      const rule = `${mismatch}; the body decides, so they have to agree`;
+      refuse(res, refusalOf(400, rule, { code: HEADER_MISMATCH, idText: idText(message.text) }));
       return false;
     }
     const id = message.id ?? 0;
     const cancel = session.begin(id);
     if (cancel === null) {
-      answerRefusal(at, refusalOf(400, 'A request of this id is under way', { code: -32600 }), id);
+      const more = { code: INVALID_REQUEST, idText: idText(message.text) };
+      refuse(res, refusalOf(400, 'A request of this id is under way', more));
       return false;
     }
     const response = new EventResponse({ res, headers: {} });
@@ -198,7 +182,7 @@ class HttpEndpoint implements Endpoint {
     const headers = this.sessionHeaders(session, { message, response });
     const relaying = { upstream: response, res: at.res, headers, idText: idOf, ...overhearing(session) };
     if (message.method === 'tools/list') await relayShown(relaying, (text) => this.gate.showList(session, text));
-    else if (isGated(message.method)) await relayShown(relaying, withoutForeignApproval);
+    else if (isGated(message.method)) await relayShown(relaying, (text) => this.gate.showAnswer(text));
     else relayBytes(relaying);
   }
 
@@ -258,8 +242,7 @@ class HttpEndpoint implements Endpoint {
     };
     if (session.takeToolsMayDiffer()) relaying.first = TOOLS_CHANGED;
     // What is resumed may be the answer to anything.
-    const show = async (text: string): Promise<string> =>
-      withoutForeignApproval(await this.gate.showList(session, text));
+    const show = async (text: string): Promise<string> => this.gate.showAnswer(await this.gate.showList(session, text));
     if (isEventStream(sent.response)) await relayShown(relaying, show);
     else relayBytes(relaying);
   }
@@ -267,7 +250,6 @@ class HttpEndpoint implements Endpoint {
 
 /** What is packed cannot be read here, nor shown as the gate shows it. */
 const AS_IT_IS = { 'accept-encoding': 'identity' };
-const MOST_PROFILES = 1_000;
 const TOOLS_CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
 const HEADER_MISMATCH = -32020;
 
@@ -280,11 +262,8 @@ function methodOf({ method }: IncomingMessage): 'GET' | 'POST' | 'DELETE' {
 }
 
 function unreachable(res: ServerResponse, sent: HttpExchange & { readonly ok: false }, id: string | null): void {
-  if (res.destroyed || res.headersSent) return;
   const detail = sent.sent
-    ? 'The connection to the tool server ended before its answer. Whether the call was carried out is not known: find out before you repeat it'
+    ? UPSTREAM_GONE
     : 'The tool server cannot be reached: nothing was sent to it. Try again, or ask its operator';
-  const body = errorText(id ?? 'null', UPSTREAM_GONE, detail);
-  res.writeHead(502, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
-  res.end(body);
+  refuse(res, refusalOf(502, detail, { idText: id ?? 'null' }));
 }

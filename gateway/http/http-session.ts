@@ -5,7 +5,7 @@ import { parseJson, type RpcReply, type RpcRequest } from '../../activities/rpc'
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../../core/json';
 import type { Requester } from '../../core/requester';
 import type { ClientMessage, ClientSession } from '../ports';
-import { statelessHeaders, type StatelessSender } from './stateless';
+import { statelessHeaders, type StatelessSender } from '../wire/stateless';
 
 /** Where the requests of a server's clients go, with the gateway's own credentials. */
 export interface HttpUpstream {

@@ -1,3 +1,4 @@
+import { requesterId } from '../../core/requester';
 import type { HttpSession } from './http-session';
 
 export interface SessionLimits {
@@ -33,8 +34,8 @@ export class HttpSessions {
 
   /** Where the requester has too many, the one that was idle longest is forgotten. */
   add(id: string, session: HttpSession): void {
-    const key = keyOf(session);
-    const own = [...this.sessions].filter(([, entry]) => keyOf(entry.session) === key);
+    const key = requesterId(session.requester);
+    const own = [...this.sessions].filter(([, entry]) => requesterId(entry.session.requester) === key);
     const idle = own.filter(([, entry]) => !entry.session.isBusy);
     const [oldest] = idle.sort(([, a], [, b]) => a.lastUsedAtMs - b.lastUsedAtMs);
     if (oldest !== undefined && own.length >= this.limits.sessionsPerRequester) this.sessions.delete(oldest[0]);
@@ -55,8 +56,4 @@ export class HttpSessions {
     for (const [id, { session, lastUsedAtMs }] of this.sessions)
       if (lastUsedAtMs < beforeMs && !session.isBusy) this.sessions.delete(id);
   }
-}
-
-function keyOf({ requester }: HttpSession): string {
-  return JSON.stringify([requester.subject, requester.agent, requester.chain]);
 }

@@ -1,14 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { chunksOf } from '../../activities/http-exchange';
-import { MAX_MESSAGE_BYTES } from '../read-message';
-import { errorText } from '../stdio/refusal';
+import { MAX_MESSAGE_BYTES } from '../wire/read-message';
+import { errorText, SERVER_ERROR } from '../wire/refusal';
 import { dataOf, eventBlocks, EventSplitter, withData } from './event-blocks';
 import { clientHeaders } from './headers';
 import { StreamSigns } from './stream-signs';
 
-/** An upstream that ended in the middle of an answer: whether the call was carried out cannot be told. */
-export const UPSTREAM_GONE = -32000;
-const GONE =
+/** Said where an upstream has ended in the middle of an answer. */
+export const UPSTREAM_GONE =
   'The connection to the tool server ended before its answer. Whether the call was carried out is not known: find out before you repeat it';
 
 export interface Relaying {
@@ -105,7 +104,7 @@ function endWhole(res: ServerResponse, signs: StreamSigns | null, idText: string
 /** A stream with event ids is resumed by its client; any other would be waited for until its time is over. */
 function endBroken(res: ServerResponse, idText: string | null): void {
   if (idText === null) res.destroy();
-  else res.end(eventOf(errorText(idText, UPSTREAM_GONE, GONE)));
+  else res.end(eventOf(errorText(idText, SERVER_ERROR, UPSTREAM_GONE)));
 }
 
 /** A client that reads slowly is waited for; one that has left is not. */

@@ -1,5 +1,5 @@
-import { edited, itemsOf, membersOf, rootOf, withoutParts } from './json-spans';
-import type { Edit, MemberSpan, Span } from './json-spans';
+import { edited, itemsOf, membersOf, rootOf, withoutParts } from '../wire/json-spans';
+import type { Edit, MemberSpan, Span } from '../wire/json-spans';
 
 /**
  * The text of an input schema without the arguments that Holdpoint fills in: neither offered nor required. All else is

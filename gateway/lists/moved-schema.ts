@@ -1,6 +1,6 @@
 import { MAX_JSON_DEPTH } from '../../core/json-value';
-import { edited, itemsOf, lastMember, membersOf, rootOf, withoutParts } from './json-spans';
-import type { Edit, MemberSpan, Span } from './json-spans';
+import { edited, itemsOf, lastMember, membersOf, rootOf, withoutParts } from '../wire/json-spans';
+import type { Edit, MemberSpan, Span } from '../wire/json-spans';
 
 /** A schema that was moved to another place: its text there, and the text of its `$schema`, which only a root has. */
 export interface MovedSchema {

@@ -2,8 +2,8 @@ import { parseJson } from '../../activities/rpc';
 import { isJsonArray, isJsonObject } from '../../core/json';
 import type { JsonObject, JsonValue } from '../../core/json';
 import { withoutArguments } from './hidden-arguments';
-import { edited, itemsOf, lastMember, membersOf, rootOf, withoutParts } from './json-spans';
-import type { Edit, MemberSpan, Span } from './json-spans';
+import { edited, itemsOf, lastMember, membersOf, rootOf, withoutParts } from '../wire/json-spans';
+import type { Edit, MemberSpan, Span } from '../wire/json-spans';
 import { withPendingForm } from './pending-schema';
 
 /** How one tool is shown. */

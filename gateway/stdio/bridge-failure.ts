@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { readBody } from '../../activities/http-exchange';
 import type { HttpExchange } from '../../activities/http-exchange';
 import { parseJson, readRpcMessage } from '../../activities/rpc';
-import { SERVER_ERROR } from './refusal';
+import { SERVER_ERROR } from '../wire/refusal';
 
 const MAX_REFUSAL_BYTES = 65_536;
 

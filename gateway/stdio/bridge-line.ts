@@ -1,8 +1,8 @@
 import { parseJson } from '../../activities/rpc';
 import { isJsonObject } from '../../core/json';
 import type { JsonObject } from '../../core/json';
-import { statelessHeaders, statelessSender } from '../http/stateless';
-import { objectOr, readServerMessage, tokenOf } from './server-message';
+import { statelessHeaders, statelessSender } from '../wire/stateless';
+import { objectOr, readServerMessage, tokenOf } from '../wire/server-message';
 
 /** A line of a client on stdio, read only as far as it takes to carry it. */
 export interface BridgeLine {

@@ -1,6 +1,6 @@
 import type { ClientMessage } from '../ports';
-import type { EventResponse } from './event-response';
-import { objectOr, tokenOf } from './server-message';
+import type { EventResponse } from '../wire/event-response';
+import { objectOr, tokenOf } from '../wire/server-message';
 
 /** A request of a client that was not answered yet. */
 export interface ClientCall {

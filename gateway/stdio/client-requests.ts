@@ -1,14 +1,14 @@
-import { isGated } from '../read-message';
+import { isGated } from '../wire/read-message';
 import type { ServerResponse } from 'node:http';
 import type { Log } from '../../ledger/log';
 import type { ClientMessage, ClientSession, Gate } from '../ports';
 import type { CallsInFlight, ClientCall } from './calls-in-flight';
-import { EventResponse } from './event-response';
-import { judgeCall } from './judge-call';
+import { EventResponse } from '../wire/event-response';
+import { judgeCall } from '../wire/judge-call';
 import type { StdioLimits } from './limits';
-import { idText } from './raw-json';
-import { INTERNAL_ERROR, INVALID_REQUEST, SERVER_ERROR, errorText, refuse } from './refusal';
-import { tokenOf } from './server-message';
+import { idText } from '../wire/raw-json';
+import { INTERNAL_ERROR, INVALID_REQUEST, SERVER_ERROR, errorText, refuse } from '../wire/refusal';
+import { tokenOf } from '../wire/server-message';
 
 export interface ClientRequestsOptions {
   readonly calls: CallsInFlight;
@@ -68,8 +68,9 @@ export class ClientRequests {
   /** Takes the server's line that answers a call. */
   async answer(call: ClientCall, line: string): Promise<void> {
     this.options.calls.remove(call);
-    const shown = call.message.method === 'tools/list' ? await this.shownList(call, line) : line;
-    await call.response.answer(shown);
+    const { method } = call.message;
+    if (method === 'tools/list') await call.response.answer(await this.shownList(call, line));
+    else await call.response.answer(isGated(method) ? this.options.gate.showAnswer(line) : line);
   }
 
   /** Answers every request that the server has seen with an error: its own answer cannot come any more. */

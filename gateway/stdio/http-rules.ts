@@ -1,18 +1,16 @@
 import type { IncomingMessage } from 'node:http';
-import { INVALID_REQUEST, SERVER_ERROR } from './refusal';
-import type { Refusal } from './refusal';
+import { INVALID_REQUEST, SERVER_ERROR } from '../wire/refusal';
+import type { Refusal } from '../wire/refusal';
 
 /** The revisions of MCP that begin with `initialize`, oldest first. */
 export const SESSION_REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const;
 
-/** What the rules of MCP's HTTP transport say of the headers of a POST; undefined where they are kept. */
+/** What the rules of MCP's HTTP transport say of what a POST accepts; undefined where they are kept. */
 export function postFault(req: IncomingMessage): Refusal | undefined {
   if (!accepts(req, 'application/json') || !accepts(req, 'text/event-stream')) {
     return notAcceptable('A POST accepts both application/json and text/event-stream');
   }
-  const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase();
-  if (type === 'application/json') return undefined;
-  return { status: 415, code: SERVER_ERROR, message: 'The Content-Type of a message is application/json' };
+  return undefined;
 }
 
 /** The same of a GET. */

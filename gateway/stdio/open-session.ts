@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { Requester } from '../../core/requester';
-import { EventResponse } from './event-response';
-import { idText } from './raw-json';
-import { SERVER_ERROR, errorText, refuse } from './refusal';
+import { EventResponse } from '../wire/event-response';
+import { idText } from '../wire/raw-json';
+import { SERVER_ERROR, errorText, refuse } from '../wire/refusal';
 import type { ProcessStart, ServerProcess } from './server-process';
 import type { SessionTable } from './session-table';
 import type { StartBackoff } from './start-backoff';

@@ -5,9 +5,9 @@ import type { Log } from '../../ledger/log';
 import type { CallsInFlight, ClientCall } from './calls-in-flight';
 import type { OwnRequests } from './own-requests';
 import type { Questions } from './questions';
-import { errorText } from './refusal';
-import { readServerMessage, tokenOf } from './server-message';
-import type { ServerMessage } from './server-message';
+import { errorText } from '../wire/refusal';
+import { readServerMessage, tokenOf } from '../wire/server-message';
+import type { ServerMessage } from '../wire/server-message';
 import type { StandingStreams } from './standing-streams';
 
 export interface ServerLinesOptions {

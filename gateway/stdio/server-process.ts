@@ -9,6 +9,7 @@ import { resolveRecord } from '../../activities/secret-references';
 import type { ResolveSecret } from '../../activities/secret-references';
 import type { Transport } from '../../core/policy';
 import { TURN_LIMITS } from '../../core/turn';
+import { onOneLine } from '../wire/raw-json';
 
 /** The envelope of JSON-RPC around a result. */
 export const MAX_LINE_BYTES = TURN_LIMITS.resultBytes + 4_096;
@@ -135,9 +136,4 @@ class ChildServer implements ServerProcess {
     this.end = exitCode === null ? (signalCode ?? 'its output was closed') : `exit code ${exitCode}`;
     this.listener?.ended(this.end);
   }
-}
-
-/** A JSON text without line breaks. */
-export function onOneLine(text: string): string {
-  return /[\r\n]/.test(text) ? text.replace(/[\r\n]/g, ' ') : text;
 }

@@ -1,4 +1,4 @@
-import type { Requester } from '../../core/requester';
+import { requesterId, type Requester } from '../../core/requester';
 import type { StdioLimits } from './limits';
 import type { StdioSession } from './stdio-session';
 
@@ -18,7 +18,7 @@ export class SessionTable {
   /** Another requester's session is as unknown as one that never was. */
   find(id: string, requester: Requester): StdioSession | undefined {
     const session = this.sessions.get(id);
-    return session !== undefined && keyOf(session.requester) === keyOf(requester) ? session : undefined;
+    return session !== undefined && requesterId(session.requester) === requesterId(requester) ? session : undefined;
   }
 
   /**
@@ -26,8 +26,8 @@ export class SessionTable {
    * idle longest ends; false where none is idle.
    */
   reserve(requester: Requester): boolean {
-    const key = keyOf(requester);
-    const own = [...this.sessions.values()].filter((session) => keyOf(session.requester) === key);
+    const key = requesterId(requester);
+    const own = [...this.sessions.values()].filter((session) => requesterId(session.requester) === key);
     const beginning = this.beginning.get(key) ?? 0;
     if (own.length + beginning >= this.limits.sessionsPerRequester) {
       const [oldest] = own.filter(({ isIdle }) => isIdle).sort((a, b) => a.lastUsedMs - b.lastUsedMs);
@@ -43,7 +43,7 @@ export class SessionTable {
   }
 
   giveUp(requester: Requester): void {
-    const key = keyOf(requester);
+    const key = requesterId(requester);
     const left = (this.beginning.get(key) ?? 1) - 1;
     if (left > 0) this.beginning.set(key, left);
     else this.beginning.delete(key);
@@ -63,8 +63,4 @@ export class SessionTable {
       if (session.isIdle && session.lastUsedMs < before) session.close('it was idle for too long');
     }
   }
-}
-
-function keyOf({ subject, agent, chain }: Requester): string {
-  return JSON.stringify([subject, agent, chain]);
 }

@@ -1,4 +1,4 @@
-import type { EventResponse } from './event-response';
+import type { EventResponse } from '../wire/event-response';
 
 /** A client may open more than one; a connection that broke unseen must not keep it from opening another. */
 const MAX_STREAMS = 4;

@@ -1,10 +1,10 @@
+import { requesterId, type Requester } from '../../core/requester';
 import { randomBytes } from 'node:crypto';
 import type { JsonObject } from '../../core/json';
-import type { Requester } from '../../core/requester';
 import type { ClientMessage, ClientSession } from '../ports';
-import type { JudgedCall } from './judge-call';
-import { idText, spanAt, withValueAt } from './raw-json';
-import { objectOr } from './server-message';
+import type { JudgedCall } from '../wire/judge-call';
+import { idText, spanAt, withValueAt } from '../wire/raw-json';
+import { objectOr } from '../wire/server-message';
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
 const TOKEN_IN_REQUEST = ['params', '_meta', 'progressToken'];
@@ -49,7 +49,7 @@ export class StatelessCalls {
 
   /** How many one requester has in flight. */
   of(requester: Requester): number {
-    const key = keyOf(requester);
+    const key = requesterId(requester);
     return this.all().filter((call) => call.requester === key).length;
   }
 
@@ -63,11 +63,6 @@ export class StatelessCalls {
     const logs = objectOr(only?.message.params['_meta'])[LOG_LEVEL] !== undefined;
     return another === undefined && logs ? only : undefined;
   }
-}
-
-/** The key of a requester. */
-export function keyOf({ subject, agent, chain }: Requester): string {
-  return JSON.stringify([subject, agent, chain]);
 }
 
 /** The request as the server gets it: its id and progress token are the gateway's, all else is as it was written. */

@@ -1,22 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Requester } from '../../core/requester';
+import { requesterId, type Requester } from '../../core/requester';
 import type { Log } from '../../ledger/log';
-import { headerMismatch } from '../http/stateless';
-import type { StatelessSender } from '../http/stateless';
+import { completing, headerMismatch, SenderProfiles } from '../wire/stateless';
+import type { StatelessSender } from '../wire/stateless';
 import type { ClientMessage, Gate } from '../ports';
-import { isGated } from '../read-message';
-import { EventResponse } from './event-response';
+import { isGated } from '../wire/read-message';
+import { EventResponse } from '../wire/event-response';
 import { SESSION_REVISIONS } from './http-rules';
-import { judgeCall } from './judge-call';
+import { judgeCall } from '../wire/judge-call';
 import type { StdioLimits } from './limits';
-import { idText } from './raw-json';
-import { INTERNAL_ERROR, SERVER_ERROR, errorText } from './refusal';
-import type { Refusal } from './refusal';
-import { objectOr } from './server-message';
+import { idText } from '../wire/raw-json';
+import { INTERNAL_ERROR, SERVER_ERROR, errorText } from '../wire/refusal';
+import type { Refusal } from '../wire/refusal';
+import { objectOr } from '../wire/server-message';
 import {
   StatelessCalls,
   answerForClient,
-  keyOf,
   noticeForClient,
   progressForClient,
   subscriptionOf,
@@ -25,13 +24,12 @@ import {
 import type { StatelessCall } from './stateless-calls';
 import { StatelessProcess } from './stateless-process';
 import type { OtherMessage, Readiness, StatelessProcessOptions } from './stateless-process';
-import { completing, statelessSession } from './stateless-session';
+import { statelessSession } from './stateless-session';
 
 const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 /** What the protocol answers by HTTP as well, where the answer is no stream. */
 const STATUSES: Readonly<Record<number, number>> = { [-32601]: 404, [-32020]: 400, [-32021]: 400, [-32022]: 400 };
-const MOST_PROFILES = 1_000;
 
 export interface StatelessServerOptions extends Pick<
   StatelessProcessOptions,
@@ -55,7 +53,7 @@ export class StatelessServer {
   private readonly process: StatelessProcess;
   private readonly gate: Gate;
   private readonly calls = new StatelessCalls();
-  private readonly profiles = new Map<string, object>();
+  private readonly profiles = new SenderProfiles();
   private readonly signsOfLife: NodeJS.Timeout;
   private idle: NodeJS.Timeout | undefined;
 
@@ -121,17 +119,14 @@ export class StatelessServer {
   }
 
   private callOf(res: ServerResponse, { message, requester, sender }: StatelessMessage): StatelessCall {
-    const profileKey = JSON.stringify([keyOf(requester), sender.meta]);
-    const profile = this.profiles.get(profileKey) ?? {};
-    if (this.profiles.size >= MOST_PROFILES) this.profiles.clear();
-    this.profiles.set(profileKey, profile);
+    const profile = this.profiles.of(requester, sender);
     const ask = this.process.request.bind(this.process);
     return this.calls.add({
       message,
       response: new EventResponse({ res, headers: {} }),
       cancel: new AbortController(),
       session: statelessSession({ server: this.options.server, requester, sender, profile, ask }),
-      requester: keyOf(requester),
+      requester: requesterId(requester),
       meta: sender.meta,
     });
   }
@@ -161,7 +156,9 @@ export class StatelessServer {
   private async answer(call: StatelessCall, line: string, code: unknown): Promise<void> {
     this.done(call);
     const answer = answerForClient(call, line);
-    const shown = call.message.method === 'tools/list' ? await this.shownList(call, answer) : answer;
+    const { method } = call.message;
+    const own = isGated(method) ? this.gate.showAnswer(answer) : answer;
+    const shown = method === 'tools/list' ? await this.shownList(call, answer) : own;
     await call.response.answer(shown, typeof code === 'number' ? STATUSES[code] : undefined);
   }
 

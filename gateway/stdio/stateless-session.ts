@@ -1,8 +1,8 @@
 import type { RpcReply, RpcRequest } from '../../activities/rpc';
 import type { Requester } from '../../core/requester';
-import type { StatelessSender } from '../http/stateless';
-import type { ClientSession, Gate } from '../ports';
-import { objectOr } from './server-message';
+import type { StatelessSender } from '../wire/stateless';
+import type { ClientSession } from '../ports';
+import { objectOr } from '../wire/server-message';
 
 export interface StatelessSessionOptions {
   readonly server: string;
@@ -24,18 +24,6 @@ export function statelessSession({ server, requester, sender, profile, ask }: St
     request: (request) => {
       const meta = { ...sender.meta, ...objectOr(request.params['_meta']) };
       return ask({ ...request, params: { ...request.params, _meta: meta } });
-    },
-  };
-}
-
-/** A gate whose results say that they are whole, as every result does from 2026-07-28 on. */
-export function completing(gate: Gate): Gate {
-  return {
-    showList: (session, text) => gate.showList(session, text),
-    judge: async (call) => {
-      const answer = await gate.judge(call);
-      if (answer.kind !== 'result') return answer;
-      return { ...answer, result: { resultType: 'complete', ...answer.result } };
     },
   };
 }

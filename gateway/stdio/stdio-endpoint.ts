@@ -1,21 +1,20 @@
-import { isGated } from '../read-message';
+import { isGated } from '../wire/read-message';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ResolveSecret } from '../../activities/secret-references';
 import type { Requester } from '../../core/requester';
 import type { Log } from '../../ledger/log';
-import { answerRefusal } from '../edge/edge-refusal';
 import type { Admitted } from '../edge/identify';
 import type { ClientMessage, Gate } from '../ports';
 import { getFault, methodNotAllowed, postFault, sessionIdOf, sessionMissing, versionFault } from './http-rules';
 import { STDIO_LIMITS } from './limits';
 import type { StdioLimits } from './limits';
-import { statelessSender } from '../http/stateless';
+import { statelessSender } from '../wire/stateless';
 import { openSession } from './open-session';
 import type { OpenSessionOptions, StartProcess } from './open-session';
-import { readPost } from './read-post';
-import { idText } from './raw-json';
-import { INTERNAL_ERROR, INVALID_REQUEST, refuse, unknownSession } from './refusal';
-import type { Refusal } from './refusal';
+import { readPost } from '../wire/read-body';
+import { idText } from '../wire/raw-json';
+import { INTERNAL_ERROR, INVALID_REQUEST, refuse, unknownSession } from '../wire/refusal';
+import type { Refusal } from '../wire/refusal';
 import { startServerProcess } from './server-process';
 import type { StdioTransport } from './server-process';
 import { SessionTable } from './session-table';
@@ -133,14 +132,12 @@ class SessionEndpoint implements StdioEndpoint {
     const fault = postFault(req);
     if (fault !== undefined) return fault;
     const post = await readPost(req);
-    if (post.kind === 'gone') return undefined;
-    if (post.kind === 'refused') return post.refusal;
+    if (!post.ok) return post.refusal;
     const { message } = post;
-    if (isGated(message.method) && !caller.mayCall) {
-      answerRefusal({ req, res }, caller.challenge, message.id);
-      return undefined;
-    }
-    const refusal = await this.message(req, res, { message, requester: caller.requester });
+    const refusal =
+      isGated(message.method) && !caller.mayCall
+        ? caller.challenge
+        : await this.message(req, res, { message, requester: caller.requester });
     return refusal && { ...refusal, idText: message.kind === 'request' ? idText(message.text) : 'null' };
   }
 

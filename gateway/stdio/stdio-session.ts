@@ -7,12 +7,12 @@ import type { Log } from '../../ledger/log';
 import type { ClientMessage, ClientSession, Gate } from '../ports';
 import { CallsInFlight } from './calls-in-flight';
 import { ClientRequests } from './client-requests';
-import { EventResponse } from './event-response';
+import { EventResponse } from '../wire/event-response';
 import type { StdioLimits } from './limits';
 import { OwnRequests } from './own-requests';
 import { Questions } from './questions';
 import { ServerLines } from './server-lines';
-import { objectOr } from './server-message';
+import { objectOr } from '../wire/server-message';
 import { MAX_LINE_BYTES } from './server-process';
 import type { ProcessListener, ServerProcess } from './server-process';
 import { StandingStreams } from './standing-streams';
@@ -136,7 +136,6 @@ export class StdioSession implements ClientSession, ProcessListener {
       this.used();
       return;
     }
-    // As a notification it would reach the server unjudged.
     if (this.goesOn(message)) this.options.process.write(message.text);
     res.writeHead(202, this.headers).end();
   }

@@ -46,6 +46,7 @@ describe('the body of a message', () => {
     expect(status).toBe(400);
     expect(json).toEqual({
       jsonrpc: '2.0',
+      id: null,
       error: { code: -32700, message: 'A message is UTF-8 text, and this is not' },
     });
   });

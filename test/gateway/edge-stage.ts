@@ -2,8 +2,8 @@ import { createServer, request, type IncomingMessage, type RequestListener } fro
 import { connect, type AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK, type JWTPayload } from 'jose';
 import { createEdge, type Admitted } from '../../gateway/edge/admit';
-import { answerRefusal } from '../../gateway/edge/edge-refusal';
-import { readRequestBody } from '../../gateway/edge/read-body';
+import { refuse } from '../../gateway/wire/refusal';
+import { readRequestBody } from '../../gateway/wire/read-body';
 import type { EdgeSettings, OAuthSettings } from '../../gateway/edge/settings';
 import type { KeyTimes } from '../../gateway/edge/issuer-keys';
 import { recordedLog, type RecordedLog } from '../support/recorded-log';
@@ -64,7 +64,7 @@ export async function serveEdge(more: Partial<EdgeSettings>, times?: KeyTimes): 
     void edge.admit(req, res, (req.url ?? '').split('?', 1)[0] ?? '').then(async (admitted) => {
       if (admitted === null) return;
       if (req.headers['x-call'] === '1' && !admitted.mayCall) {
-        answerRefusal({ req, res }, admitted.challenge, 7);
+        refuse(res, { ...admitted.challenge, idText: '7' });
         return;
       }
       const answered = await answer(req, admitted);
@@ -88,7 +88,7 @@ export async function serveBodies(): Promise<BodyServer> {
         return;
       }
       refused.push(read.refusal.status);
-      answerRefusal({ req, res }, read.refusal);
+      refuse(res, read.refusal);
     });
   });
   return { ...server, refused };

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../../core/json';
 import { readToolCall } from '../../gateway/gate/tool-call';
-import { readMessage } from '../../gateway/read-message';
-import { idText } from '../../gateway/stdio/raw-json';
+import { readMessage } from '../../gateway/wire/read-message';
+import { idText } from '../../gateway/wire/raw-json';
 import { MESSAGE_SEEDS, mutations } from '../support/gateway-kill-mutations';
 
 const BODIES = 100_000;

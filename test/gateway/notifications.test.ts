@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { readMessage } from '../../gateway/read-message';
+import { readMessage } from '../../gateway/wire/read-message';
 import { applyPolicyText } from '../support/gateway-policy';
 import { startGatewayStage, type GatewayStage } from '../support/gateway-stage';
 

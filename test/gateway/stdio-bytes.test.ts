@@ -24,6 +24,11 @@ describe('what a server on stdio answers reaches the client to the byte', () => 
   const initialize =
     '{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}';
 
+  it('but what it says under the key of Holdpoint, which is no word of ours', async () => {
+    const [answer] = await whole(client.post(call('approved')));
+    expect(answer).toBe('{"jsonrpc":"2.0","id":7,"result":{"content":[],"_meta":{"vendor.example/x":1e400}}}');
+  });
+
   it.each([
     ['annotations, title and vendor members, and none where there were none [LIST-5]', list()],
     ['the second page of a list, by the cursor of the first [LIST-1]', list('"cursor":"page 2"')],

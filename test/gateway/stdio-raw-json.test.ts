@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { idText, memberSpan, spanAt, withValueAt } from '../../gateway/stdio/raw-json';
+import { idText, memberSpan, spanAt, withValueAt } from '../../gateway/wire/raw-json';
 
 const valueOf = (text: string, name: string) => {
   const span = memberSpan(text, name);

@@ -3,7 +3,7 @@ import { createServer, request } from 'node:http';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createInterface } from 'node:readline';
-import { refusalOf } from '../../gateway/edge/edge-refusal';
+import { refusalOf } from '../../gateway/wire/refusal';
 import type { StdioEndpoint } from '../../gateway/stdio/stdio-endpoint';
 import { eventually } from './eventually';
 

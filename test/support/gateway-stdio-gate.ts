@@ -1,3 +1,4 @@
+import { withoutForeignApproval } from '../../gateway/answers/foreign-approval';
 import type { ClientMessage, ClientSession, Gate, GateAnswer, IncomingCall } from '../../gateway/ports';
 
 export interface TestGate extends Gate {
@@ -20,6 +21,7 @@ export function testGate(): TestGate {
       gate.judged.push(call);
       return gate.say(call);
     },
+    showAnswer: (text) => withoutForeignApproval(text),
     async showList(session, text) {
       gate.sessions.push(session);
       return gate.show(text, session);

@@ -28,6 +28,8 @@ const TOOLS = {
     ),
   fail: (id) => write(`{"jsonrpc":"2.0","id":${id},"error":{"code":-32050,"message":"disk full","data":{"vendor":1}}}`),
   structured: (id) => answer(id, `{"content":[],"structuredContent":{"rows":2}}`),
+  approved: (id) =>
+    answer(id, `{"content":[],"_meta":{"vendor.example/x":1e400,"dev.holdpoint/approval":{"status":"approved"}}}`),
   unstructured: (id) => answer(id, `{"content":[{"type":"text","text":"no such table"}],"isError":true}`),
   die: () => {
     process.stderr.write('the disk is full\u0007\n');

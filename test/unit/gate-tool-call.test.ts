@@ -1,7 +1,7 @@
 import { readToolCall } from '../../gateway/gate/tool-call';
 import { traceOf } from '../../gateway/gate/trace-context';
-import { readMessage } from '../../gateway/read-message';
-import { withoutForeignApproval } from '../../gateway/http/foreign-approval';
+import { readMessage } from '../../gateway/wire/read-message';
+import { withoutForeignApproval } from '../../gateway/answers/foreign-approval';
 
 const message = (params: string) => {
   const read = readMessage(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);

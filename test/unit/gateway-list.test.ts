@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { edited, itemsOf, membersOf, rootOf, withoutParts } from '../../gateway/lists/json-spans';
-import type { Span } from '../../gateway/lists/json-spans';
+import { edited, itemsOf, membersOf, rootOf, withoutParts } from '../../gateway/wire/json-spans';
+import type { Span } from '../../gateway/wire/json-spans';
 import { showList } from '../../gateway/lists/show-list';
 import type { ToolShowing } from '../../gateway/lists/show-list';
 import { almostJson, anyJson } from '../support/json-text';

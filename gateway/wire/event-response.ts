@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { onOneLine } from './server-process';
+import { onOneLine } from './raw-json';
 
 /** What a client that does not read may leave in this process before its stream is cut. */
 const MAX_UNREAD_BYTES = 64 * 1_024 * 1_024;

@@ -1,6 +1,8 @@
-import { isJsonArray, isJsonObject, parseStrictJson } from '../core/json';
-import type { JsonObject, JsonValue } from '../core/json';
-import type { ClientMessage } from './ports';
+import { isJsonArray, isJsonObject, parseStrictJson } from '../../core/json';
+import type { JsonValue } from '../../core/json';
+import type { ClientMessage } from '../ports';
+import { INVALID_REQUEST, PARSE_ERROR } from './refusal';
+import { objectOr } from './server-message';
 
 /** Bytes of one message. Arguments of a protected call have a limit of their own. */
 export const MAX_MESSAGE_BYTES = 4 * 1_024 * 1_024;
@@ -8,7 +10,7 @@ export const MAX_MESSAGE_BYTES = 4 * 1_024 * 1_024;
 /** `code` is JSON-RPC's; `detail` names the rule, never a value. */
 export type ReadMessage =
   | { readonly ok: true; readonly message: ClientMessage }
-  | { readonly ok: false; readonly code: -32700 | -32600; readonly detail: string };
+  | { readonly ok: false; readonly code: number; readonly detail: string };
 
 /**
  * Reads one JSON-RPC message on its raw text, so that the gate and the upstream cannot read it differently: what two
@@ -17,7 +19,8 @@ export type ReadMessage =
  */
 export function readMessage(text: string): ReadMessage {
   const parsed = parseStrictJson(text, { maxBytes: MAX_MESSAGE_BYTES });
-  if (!parsed.ok) return { ok: false, code: parsed.code === 'JSON_SYNTAX' ? -32700 : -32600, detail: parsed.detail };
+  if (!parsed.ok)
+    return { ok: false, code: parsed.code === 'JSON_SYNTAX' ? PARSE_ERROR : INVALID_REQUEST, detail: parsed.detail };
   const { value } = parsed;
   if (isJsonArray(value)) return invalid('A batch is not taken: send each message by itself');
   if (!isJsonObject(value)) return invalid('A JSON-RPC message is an object');
@@ -47,13 +50,9 @@ function read(text: string, rest: Omit<ClientMessage, 'text'>): ReadMessage {
 }
 
 function invalid(detail: string): ReadMessage {
-  return { ok: false, code: -32600, detail };
+  return { ok: false, code: INVALID_REQUEST, detail };
 }
 
 function isId(id: JsonValue): id is string | number {
   return typeof id === 'string' || (typeof id === 'number' && Number.isInteger(id));
-}
-
-function objectOr(value: JsonValue | undefined): JsonObject {
-  return value !== undefined && isJsonObject(value) ? value : {};
 }

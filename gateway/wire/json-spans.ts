@@ -16,7 +16,6 @@ export interface Edit extends Span {
   readonly text: string;
 }
 
-const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const BLANKS = /[ \t\n\r]*/y;
 const WORD = /[^ \t\n\r,\]}]+/y;
@@ -114,14 +113,14 @@ function containerEnd(text: string, start: number): number {
   return at;
 }
 
+/** By its quotes and not by its characters: a text may have megabytes. */
 function stringEnd(text: string, start: number): number {
-  let at = start + 1;
-  while (at < text.length) {
-    const unit = text.charCodeAt(at);
-    if (unit === QUOTE) return at + 1;
-    at += unit === BACKSLASH ? 2 : 1;
+  for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return quote + 1;
   }
-  return at;
+  return text.length;
 }
 
 function afterComma(text: string, at: number): number {

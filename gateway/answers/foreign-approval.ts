@@ -1,7 +1,7 @@
 import { parseJson } from '../../activities/rpc';
 import { APPROVAL_META_KEY } from '../../client/pending-approval';
-import { edited, itemsOf, membersOf, rootOf, withoutParts } from '../lists/json-spans';
-import type { Edit, MemberSpan, Span } from '../lists/json-spans';
+import { edited, itemsOf, membersOf, rootOf, withoutParts } from '../wire/json-spans';
+import type { Edit, MemberSpan, Span } from '../wire/json-spans';
 
 /** In which the key may stand, plainly or with escapes. */
 const MAY_HOLD_IT = /holdpoint|\\u00/i;

@@ -1,14 +1,17 @@
-import type { ClientCall } from './calls-in-flight';
 import type { JsonObject } from '../../core/json';
-import type { ClientSession, Gate, GateAnswer } from '../ports';
+import type { ClientMessage, ClientSession, Gate, GateAnswer } from '../ports';
+import type { EventResponse } from './event-response';
 import { idText } from './raw-json';
 import { INTERNAL_ERROR, errorText, resultText } from './refusal';
 
 /** A call as far as the gate and its answer need it. */
-export type JudgedCall = Pick<ClientCall, 'message' | 'response' | 'cancel'> & {
+export interface JudgedCall {
+  readonly message: ClientMessage;
+  readonly response: EventResponse;
+  readonly cancel: AbortController;
   /** Whether the client takes a stream of events in place of one answer. */
   readonly takesStream: boolean;
-};
+}
 
 /** Lets the gate judge a call, and answers it where the gate does. True where the call goes on to the server. */
 export async function judgeCall(gate: Gate, session: ClientSession, call: JudgedCall): Promise<boolean> {

@@ -1,19 +1,18 @@
 import type { IncomingMessage } from 'node:http';
 import { TextDecoder } from 'node:util';
 import { chunksOf } from '../../activities/http-exchange';
-import { MAX_MESSAGE_BYTES } from '../read-message';
-import { refusalOf } from './edge-refusal';
-import type { EdgeRefusal } from './edge-refusal';
+import { MAX_MESSAGE_BYTES, readMessage } from './read-message';
+import type { ClientMessage } from '../ports';
+import { INVALID_REQUEST, PARSE_ERROR, refusalOf } from './refusal';
+import type { Refusal } from './refusal';
 
 /** The text of a request's body, to the byte (a byte order mark included), or the answer to it. */
 export type ReadRequestBody =
-  { readonly ok: true; readonly text: string } | { readonly ok: false; readonly refusal: EdgeRefusal };
+  { readonly ok: true; readonly text: string } | { readonly ok: false; readonly refusal: Refusal };
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i;
-const INVALID_REQUEST = -32600;
-const PARSE_ERROR = -32700;
 
-/** Reads one message from a POST. Never throws; `answerRefusal` sends what it refuses. */
+/** Reads one message from a POST. Never throws; `refuse` sends what it refuses. */
 export async function readRequestBody(req: IncomingMessage): Promise<ReadRequestBody> {
   const types = req.headersDistinct['content-type'] ?? [];
   if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? '')) {
@@ -24,6 +23,17 @@ export async function readRequestBody(req: IncomingMessage): Promise<ReadRequest
   }
   const declared = Number(req.headers['content-length'] ?? 0);
   return declared > MAX_MESSAGE_BYTES ? tooLong() : readText(req);
+}
+
+export type Post =
+  { readonly ok: true; readonly message: ClientMessage } | { readonly ok: false; readonly refusal: Refusal };
+
+/** Reads the one message of JSON-RPC that a POST carries. */
+export async function readPost(req: IncomingMessage): Promise<Post> {
+  const body = await readRequestBody(req);
+  if (!body.ok) return body;
+  const read = readMessage(body.text);
+  return read.ok ? read : { ok: false, refusal: refusalOf(400, read.detail, { code: read.code, idText: 'null' }) };
 }
 
 /** One decoder for all chunks: a character may begin in one and end in the next. */
@@ -63,6 +73,6 @@ function notUtf8(): ReadRequestBody {
   return refused(400, 'A message is UTF-8 text, and this is not', PARSE_ERROR);
 }
 
-function refused(status: number, message: string, code = INVALID_REQUEST): ReadRequestBody {
-  return { ok: false, refusal: refusalOf(status, message, { code }) };
+function refused(status: number, message: string, code: number = INVALID_REQUEST): ReadRequestBody {
+  return { ok: false, refusal: refusalOf(status, message, { code, idText: 'null' }) };
 }

@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { isJsonObject, type JsonObject } from '../../core/json';
-import type { ClientMessage } from '../ports';
+import { requesterId, type Requester } from '../../core/requester';
+import type { ClientMessage, Gate } from '../ports';
 
 /** The first revision without sessions: each request says itself who sends it and which revision it speaks. */
 const STATELESS_SINCE = '2026-07-28';
@@ -62,4 +64,34 @@ function decoded(value: string | readonly string[] | undefined): string | undefi
   if (typeof value !== 'string') return undefined;
   const inside = BASE64.exec(value)?.[1];
   return inside === undefined ? value : Buffer.from(inside, 'base64').toString('utf8');
+}
+
+/** A gate whose results say that they are whole, as every result does from 2026-07-28 on. */
+export function completing(gate: Gate): Gate {
+  return {
+    ...gate,
+    judge: async (call) => {
+      const answer = await gate.judge(call);
+      if (answer.kind !== 'result') return answer;
+      return { ...answer, result: { resultType: 'complete', ...answer.result } };
+    },
+  };
+}
+
+const MOST_PROFILES = 1_000;
+
+/** One object for all requests of a sender that says the same of itself: it is shown the same tools. */
+export class SenderProfiles {
+  private readonly profiles = new Map<string, object>();
+
+  of(requester: Requester, { meta }: StatelessSender): object {
+    // Hashed: what a client says of itself may be long.
+    const key = createHash('sha256')
+      .update(JSON.stringify([requesterId(requester), meta]))
+      .digest('base64url');
+    const profile = this.profiles.get(key) ?? {};
+    if (this.profiles.size >= MOST_PROFILES) this.profiles.clear();
+    this.profiles.set(key, profile);
+    return profile;
+  }
 }
