@@ -102,7 +102,7 @@ export const ERRORS = {
   },
   OPEN_REQUESTS_LIMIT: {
     message:
-      '{requester} has {count} open approval requests, the limit is {limit}. Wait until one is decided, or withdraw one.',
+      'There are {count} open approval requests of {requester}, over all agents; the limit is {limit}. Wait until one is decided, or take a turn back: "holdpoint requests" lists the requests, "holdpoint show ID" names the turn, "holdpoint turn withdraw TURN" takes it back.',
     retryable: true,
   },
   PAYLOAD_UNREADABLE: {

@@ -1,4 +1,5 @@
 import type { AllowCount, CallOutcome, Evidence } from './outcome';
+import { showJson } from './display';
 import { atPointer, canonicalJson, type JsonValue } from './json';
 import { unreachable } from './unreachable';
 
@@ -43,7 +44,7 @@ function expiredText(counted: AllowCount | undefined): string {
 }
 
 function deniedText(reason: string | null, operationId: string): string {
-  const words = reason === null ? 'No reason was given.' : `The reviewer's words: ${JSON.stringify(reason)}.`;
+  const words = reason === null ? 'No reason was given.' : `The reviewer's words: ${showJson(reason, 'line')}.`;
   return `DENIED: not executed. A reviewer denied this approval request. ${words} This request is closed: do not repeat the call, do not work around it. (${operationId})`;
 }
 
@@ -65,8 +66,9 @@ function textOf(block: JsonValue): readonly string[] {
   return text.found && typeof text.value === 'string' ? [text.value] : [];
 }
 
+/** A detail as a sentence of its own; a name that it begins with (`user:amira`, `orders-db`) stays as it is written. */
 function sentence(detail: string): string {
   if (detail === '') return '';
-  const upper = detail.charAt(0).toUpperCase() + detail.slice(1);
-  return /[.!?]$/.test(upper) ? upper : `${upper}.`;
+  const begun = detail.replace(/^[a-z](?=[a-z']* )/, (letter) => letter.toUpperCase());
+  return /[.!?]$/.test(begun) ? begun : `${begun}.`;
 }

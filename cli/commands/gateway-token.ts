@@ -59,7 +59,7 @@ function make(io: Io, file: string, { subject, agent, chain, json = false }: New
   io.stdout.write(json ? `${jsonLine({ id, token, subject, agent, chain: chain ?? [], file })}\n` : `${token}\n`);
   if (!json)
     io.stderr.write(
-      `${id} is for ${safe(subject)} through ${safe(agent)}. ${safe(file)} holds its hash alone: the token cannot be shown again. A gateway that runs knows it already.\n`,
+      `${id} is for ${safe(subject)} through ${safe(agent)}. ${safe(file)} holds its hash alone: the token cannot be shown again. A gateway whose HOLDPOINT_GATEWAY_TOKENS is this file knows it from now on.\n`,
     );
   return Promise.resolve('ok');
 }

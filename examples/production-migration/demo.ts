@@ -1,39 +1,6 @@
-import { processIo } from '../../cli/io';
-import { paintFor } from '../../cli/paint';
-import { stopSignal } from '../../cli/stop-signal';
+import { runDemo } from '../run-demo';
 import { tellStory } from './demo-story';
 import { inWorld } from './demo-world';
 
-/** `npm run demo`: the worked example on real processes; exit code 0 when everything happened as the story says. */
-async function main(): Promise<void> {
-  const { stdout } = processIo();
-  const say = (text: string): void => {
-    stdout.write(`${text}\n`);
-  };
-  const startedAtMs = Date.now();
-  const end = await inWorld(
-    (world) => tellStory(world, { paint: paintFor(stdout), say }),
-    Promise.race([stopSignal(), readerGone()]),
-  );
-  if (end === 'stop') {
-    process.stderr.write('Stopped: every process has ended and the temporary folder is gone.\n');
-    process.exit(130);
-  }
-  say(
-    `\nDone in ${Math.round((Date.now() - startedAtMs) / 1_000)} s; every process has ended and the temporary folder is gone.`,
-  );
-}
-
-/** Settles when nobody reads the output any more (`| head`). */
-function readerGone(): Promise<'stop'> {
-  return new Promise((resolve) => {
-    process.stdout.on('error', () => {
-      resolve('stop');
-    });
-  });
-}
-
-main().catch((error: unknown) => {
-  process.stderr.write(`The demo failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  process.exitCode = 1;
-});
+/** `npm run demo`: the worked example on real processes. */
+runDemo((telling, stopping) => inWorld((world) => tellStory(world, telling), stopping));

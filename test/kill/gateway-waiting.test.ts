@@ -75,7 +75,7 @@ describe('a gateway that is killed while a call', () => {
       expect(await first).toBe('no answer');
       const told = await toldUntilEnd(await stage.client(), 'apply_migration', migration('W later'));
       expect(told.status).toBe('approved');
-      expect(told.before.filter((status) => status !== 'allowed')).toEqual([]);
+      expect(told.before).not.toContain('pending');
       expect(effectsOf(stage.tools, 'W later')).toBe(1);
     },
   );

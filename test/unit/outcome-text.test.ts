@@ -60,6 +60,20 @@ test("a denial's reason is quoted as the reviewer's words [DENY-04]", () => {
   expect(text).toContain(`The reviewer's words: "use the staging copy".`);
 });
 
+test('words of a reviewer reach the model with everything that hides or reorders made visible', () => {
+  const reason = 'allow\u202e ton od\u200b';
+  const text = textForModel({ outcome: 'denied', reason, deciders: [] }, 'op_1');
+  expect(text).toContain(`"allow⟦U+202E⟧ ton od⟦U+200B⟧"`);
+});
+
+test.each([
+  ['user:amira has no access', 'REFUSED: not executed. user:amira has no access. [ACCESS_DENIED] (op_1)'],
+  ['orders-db is closed', 'REFUSED: not executed. orders-db is closed. [ACCESS_DENIED] (op_1)'],
+  ['nobody may decide', 'REFUSED: not executed. Nobody may decide. [ACCESS_DENIED] (op_1)'],
+])('a refusal is a sentence, and names in it stay as they are: %s', (detail, text) => {
+  expect(textForModel({ outcome: 'refused', code: 'ACCESS_DENIED', detail }, 'op_1')).toBe(text);
+});
+
 test('an expiry says that silence is no consent', () => {
   expect(textForModel({ outcome: 'expired', detail: '' }, 'op_1')).toContain('silence is no consent');
 });
