@@ -1,7 +1,7 @@
 'use strict';
 
 /** Packages that ship only ES modules and are imported by code under test: Jest must turn them into CommonJS. */
-const esModules = ['jose', 'canonicalize'];
+const esModules = ['jose', 'canonicalize', 'openid-client', 'oauth4webapi'];
 
 /** @type {import('jest').Config} */
 module.exports = {

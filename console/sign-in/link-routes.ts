@@ -1,0 +1,44 @@
+import type { Hono } from 'hono';
+import { formField } from '../form-field';
+import { ownPath } from './own-path';
+import type { PersonStatement } from './sealed';
+import { linkPage, noPersonPage, notSignedInPage } from './sign-in-pages';
+import { answer, enter, tooManyAttempts, turnAway } from './sign-in-parts';
+import type { SignInEnv, SignInParts } from './sign-in-parts';
+
+const BAD_LINK = notSignedInPage(
+  'This sign-in link does not count: it was used, it has expired, or it is not whole.',
+  'Ask for a new one.',
+);
+
+/** The sign-in by a link that somebody with the console's key made. */
+export function addLinkRoutes(app: Hono<SignInEnv>, parts: SignInParts): void {
+  app.get('/sign-in/link', async (c) => {
+    const code = c.req.query('code') ?? '';
+    const statement = await openLink(parts, code);
+    if (statement === null) return turnAway(parts, c, { ...WRONG, page: BAD_LINK });
+    return answer(c, linkPage({ person: statement.person, code, to: ownPath(c.req.query('to')) }));
+  });
+
+  app.post('/sign-in/link', async (c) => {
+    const refused = tooManyAttempts(parts, c, 'link');
+    if (refused !== null) return refused;
+    const statement = await openLink(parts, (await formField(c, 'code')) ?? '');
+    if (statement === null) return turnAway(parts, c, { ...WRONG, page: BAD_LINK });
+    const { person } = statement;
+    // By this very name: a link was made for a person, not for a subject.
+    if ((await parts.personNamed(person)) !== person) {
+      return turnAway(parts, c, { by: 'link', status: 403, reason: 'no such person', page: noPersonPage(person) });
+    }
+    // Nothing is awaited between the question and the answer, so of two at once one is first.
+    if (!parts.spent.spend(statement)) return turnAway(parts, c, { ...WRONG, page: BAD_LINK });
+    return enter(parts, c, { person, by: 'link', to: ownPath((await formField(c, 'to')) ?? undefined) });
+  });
+}
+
+const WRONG = { by: 'link', status: 403, reason: 'the link does not count' } as const;
+
+async function openLink({ seals, spent }: SignInParts, code: string): Promise<PersonStatement | null> {
+  const statement = await seals.openPerson('link', code);
+  return statement === null || spent.isSpent(statement.id) ? null : statement;
+}

@@ -1,0 +1,66 @@
+import type { Context, Hono } from 'hono';
+import { publicOrigin } from '../../web/host-check';
+import { ownOrigin } from '../own-origin';
+import type { OidcSettings } from '../settings';
+import { createOidc } from './oidc';
+import type { Failed } from './oidc';
+import { ownPath } from './own-path';
+import { noPersonPage, notSignedInPage } from './sign-in-pages';
+import { enter, tooManyAttempts, turnAway } from './sign-in-parts';
+import type { SignInEnv, SignInParts } from './sign-in-parts';
+
+const CALLBACK = '/sign-in/callback';
+/** Long enough to find a password and a second factor. */
+const START_MS = 600_000;
+
+/** The sign-in at an OpenID provider; how it was begun stays with the browser, sealed. */
+export function addOidcRoutes(app: Hono<SignInEnv>, parts: SignInParts, settings: OidcSettings): void {
+  const { seals, cookies } = parts;
+  const oidc = createOidc(settings);
+
+  app.get('/sign-in/oidc', async (c) => {
+    const to = ownPath(c.req.query('to'));
+    const origin = publicOrigin(parts.settings, c.env.incoming);
+    // The provider leads back to the public origin, so the cookie has to be set there.
+    if (ownOrigin(parts.settings, c.env.incoming) !== origin) {
+      return c.redirect(`${origin}/sign-in/oidc?to=${encodeURIComponent(to)}`);
+    }
+    const refused = tooManyAttempts(parts, c, 'oidc');
+    if (refused !== null) return refused;
+    const begun = await oidc.begin(`${origin}${CALLBACK}`);
+    if (!begun.ok) return failed(parts, c, begun);
+    const { url, ...checks } = begun.begun;
+    cookies.set(c, 'holdpoint_sign_in', { value: await seals.sealStart({ ...checks, to }, START_MS), forMs: START_MS });
+    return c.redirect(url);
+  });
+
+  app.get(CALLBACK, async (c) => {
+    // A program that looks ahead would use up the code.
+    if (c.req.method === 'HEAD') return c.body(null, 405, { allow: 'GET' });
+    const refused = tooManyAttempts(parts, c, 'oidc');
+    if (refused !== null) return refused;
+    const start = await seals.openStart(cookies.get(c, 'holdpoint_sign_in') ?? '');
+    cookies.remove(c, 'holdpoint_sign_in');
+    if (start === null) return failed(parts, c, { ok: false, kind: 'refused', reason: 'not begun in this browser' });
+    const answered = new URL(`${publicOrigin(parts.settings, c.env.incoming)}${CALLBACK}`);
+    answered.search = new URL(c.req.url).search;
+    const ended = await oidc.end(answered, start);
+    if (!ended.ok) return failed(parts, c, ended);
+    const person = await parts.personNamed(ended.claim);
+    if (person !== null) return enter(parts, c, { person, by: 'oidc', to: start.to });
+    const page = noPersonPage(ended.claim);
+    return turnAway(parts, c, { by: 'oidc', status: 403, reason: 'no such person', page });
+  });
+}
+
+const REFUSED = notSignedInPage(
+  'The sign-in at the provider did not come to its end: it was begun in another browser or too long ago, or the ' +
+    'provider did not confirm who you are.',
+  'Begin again.',
+);
+const UNAVAILABLE = notSignedInPage('The sign-in provider does not answer.', 'Try again, or tell an operator.');
+
+function failed(parts: SignInParts, c: Context, { kind, reason }: Failed): Response | Promise<Response> {
+  const page = kind === 'unavailable' ? UNAVAILABLE : REFUSED;
+  return turnAway(parts, c, { by: 'oidc', status: kind === 'unavailable' ? 503 : 403, reason, page });
+}

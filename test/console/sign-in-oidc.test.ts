@@ -1,0 +1,127 @@
+import { startOidcProvider, type OidcProvider } from '../support/oidc-provider';
+import { serveConsole, TestBrowser, type Answer, type ConsoleServer } from './sign-in-stage';
+
+let provider: OidcProvider;
+let server: ConsoleServer;
+beforeAll(async () => {
+  provider = await startOidcProvider();
+  const { issuer, clientSecret } = provider;
+  const oidc = { issuer, clientId: 'console', clientSecret, scopes: ['openid', 'email'], claim: 'email' };
+  server = await serveConsole({ oidc });
+});
+afterAll(async () => {
+  await server.close();
+  await provider.close();
+});
+
+type Turn = (url: string) => string;
+
+/** What a person does at the provider's interaction: sign in as `account`. */
+const as =
+  (account: string | null, more: Turn = (url) => url): Turn =>
+  (url) =>
+    more(url.includes('/interaction/') && account !== null ? `${url}?account=${account}` : url);
+const swapped =
+  (from: RegExp, to: string): Turn =>
+  (url) =>
+    url.replace(from, to);
+const begin = (browser: TestBrowser, turn: Turn, to = '/'): Promise<Answer> =>
+  browser.follow(`${server.url}/sign-in/oidc?to=${encodeURIComponent(to)}`, turn);
+
+describe('the sign-in at an OpenID provider', () => {
+  it('that does not answer yet is 503, and works once it does', async () => {
+    const away = await begin(new TestBrowser(), as('dana'));
+    expect(away.status).toBe(503);
+    expect(away.text).toContain('The sign-in provider does not answer.');
+    await provider.open(`${server.url}/sign-in/callback`);
+    expect((await begin(new TestBrowser(), as('dana'))).status).toBe(200);
+  });
+
+  it('signs in the person whose subject the claim names, and leads on to the page that was wanted', async () => {
+    const browser = new TestBrowser();
+    const seen: string[] = [];
+    const { url, text } = await begin(
+      browser,
+      as('dana', (to) => (seen.push(to), to)),
+      '/?page=2',
+    );
+    expect(url).toBe(`${server.url}/?page=2`);
+    expect(text).toContain('<p id="who">dana</p>');
+    expect(seen[0]).toMatch(/response_type=code/);
+    expect(seen[0]).toMatch(/code_challenge_method=S256/);
+    expect([...browser.cookies.keys()].filter((key) => key.startsWith(`${server.url} `))).toEqual([
+      `${server.url} holdpoint_session`,
+    ]);
+  });
+});
+
+describe('nobody is signed in', () => {
+  const refused = async (turn: Turn): Promise<void> => {
+    const browser = new TestBrowser();
+    const { status, text } = await begin(browser, turn);
+    expect(status).toBe(403);
+    expect(text).toContain('Nobody was signed in.');
+    expect((await browser.visit(server.url)).status).toBe(302);
+  };
+  const reason = (): string => String((server.log.entries.at(-1)?.fields as { readonly reason?: string }).reason);
+
+  it('where the state is not that of this browser', async () => {
+    await refused(as('dana', swapped(/(callback.*[?&]state=)[^&]+/, '$1other')));
+    expect(reason()).toMatch(/state/);
+  });
+
+  it('where the nonce is not that of this browser', async () => {
+    await refused(as('dana', swapped(/([?&]nonce=)[^&]+/, '$1other')));
+    expect(reason()).toMatch(/JWT claim/);
+  });
+
+  it('where the code was asked for with another verifier', async () => {
+    await refused(as('dana', swapped(/(code_challenge=)[^&]+/, `$1${'A'.repeat(43)}`)));
+    expect(reason()).toMatch(/invalid_grant/);
+  });
+
+  it('where the provider says that it refused', async () => {
+    await refused(as(null));
+    expect(reason()).toMatch(/access_denied/);
+  });
+
+  it('where the provider did not verify the address, or names none', async () => {
+    await refused(as('mallory'));
+    expect(reason()).toBe('the e-mail address is not verified');
+    await refused(as('nameless'));
+    expect(reason()).toBe('the claim email is no text');
+  });
+
+  it('in the browser that opens the answer to another one', async () => {
+    const [dana, victim] = [new TestBrowser(), new TestBrowser()];
+    let answer = '';
+    // The browser stops right before it would bring the answer back.
+    const turn: Turn = as('dana', (url) => (url.includes('/callback') ? ((answer = url), `${server.url}/raw`) : url));
+    await begin(dana, turn);
+    expect(answer).toContain('code=');
+    expect((await victim.visit(answer)).status).toBe(403);
+    expect([...victim.cookies]).toEqual([]);
+    const head = await dana.visit(answer, { method: 'HEAD' });
+    expect([head.status, head.headers.allow]).toEqual([405, 'GET']);
+    expect((await dana.visit(answer)).status).toBe(303);
+    expect((await dana.visit(answer)).status).toBe(403);
+  });
+
+  it('more than ten minutes after the sign-in was begun', async () => {
+    let late = 0;
+    const turn: Turn = as('dana', (url) => {
+      if (url.includes('/callback')) server.clock.aheadMs = late = 600_000;
+      return url;
+    });
+    await refused(turn);
+    expect(late).toBe(600_000);
+    server.clock.aheadMs = 0;
+  });
+
+  it('whom the active policy does not list: the page names the claim as text', async () => {
+    const { status, text } = await begin(new TestBrowser(), as('stranger'));
+    expect(status).toBe(403);
+    expect(text).toContain('&lt;b&gt;stranger&lt;/b&gt;⟦U+202E⟧@example.com');
+    expect(text).toContain('The active policy lists no person');
+  });
+});
