@@ -1,0 +1,160 @@
+'use strict';
+
+// What a page does beyond its HTML: times tick, lists follow, and a request that has changed says so. It decides
+// nothing, moves nothing under the pointer, and takes the focus from nobody. Without it the pages work the same.
+
+(() => {
+  const watched = document.body.dataset.live;
+  const news = document.getElementById('news');
+  const loadedAtMs = Date.now();
+
+  // --- times -------------------------------------------------------------------------------------------------------
+
+  const UNITS = [
+    { ms: 86_400_000, name: 'd', below: { ms: 3_600_000, name: 'h' } },
+    { ms: 3_600_000, name: 'h', below: { ms: 60_000, name: 'min' } },
+    { ms: 60_000, name: 'min', below: { ms: 1_000, name: 's' } },
+  ];
+
+  function duration(ms) {
+    const unit = UNITS.find((each) => ms >= each.ms);
+    if (unit === undefined) return `${Math.round(ms / 1_000)} s`;
+    const rest = Math.floor((ms % unit.ms) / unit.below.ms);
+    const large = `${Math.floor(ms / unit.ms)} ${unit.name}`;
+    return rest === 0 ? large : `${large} ${rest} ${unit.below.name}`;
+  }
+
+  /** By the server's clock: only what has passed since the page came is the browser's own. */
+  function tick() {
+    const passedMs = Date.now() - loadedAtMs;
+    for (const time of document.querySelectorAll('time.relative')) {
+      const fromNowMs = Date.parse(time.dateTime) - (Number(time.dataset.now) + passedMs);
+      const text = fromNowMs >= 0 ? `in ${duration(fromNowMs)}` : `${duration(-fromNowMs)} ago`;
+      if (time.textContent !== text) time.textContent = text;
+    }
+  }
+
+  // --- news --------------------------------------------------------------------------------------------------------
+
+  function say(text) {
+    if (news.dataset.text === text) return;
+    news.dataset.text = text;
+    const line = document.createElement('p');
+    const reload = document.createElement('a');
+    reload.href = location.pathname + location.search.replace(/[?&]said=[^&]*/, '');
+    reload.textContent = 'Reload';
+    line.append(`${text} `, reload);
+    news.replaceChildren(line);
+  }
+
+  function unsay(text) {
+    if (news.dataset.text !== text) return;
+    delete news.dataset.text;
+    news.replaceChildren();
+  }
+
+  const LOST = 'Not connected: this page may be out of date.';
+
+  async function fresh() {
+    const answer = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'error' });
+    if (!answer.ok) throw new Error(`the page answers ${answer.status}`);
+    return new DOMParser().parseFromString(await answer.text(), 'text/html');
+  }
+
+  // --- lists -------------------------------------------------------------------------------------------------------
+
+  /** The times of rows that stay count from when they came. */
+  function settle(root) {
+    const passedMs = Date.now() - loadedAtMs;
+    for (const time of root.querySelectorAll('time.relative')) time.dataset.now = Number(time.dataset.now) - passedMs;
+  }
+
+  /** Rows are kept by their ids: one that has the focus keeps it, and stays where it is when the list has lost it. */
+  function swapList(page) {
+    const list = document.getElementById('list');
+    const next = page.getElementById('list');
+    if (list === null || next === null) return;
+    settle(next);
+    const focused = list.contains(document.activeElement) ? document.activeElement.closest('.row, tr') : null;
+    if (focused === null) {
+      list.replaceChildren(...next.childNodes);
+      return;
+    }
+    const twin = page.getElementById(focused.id);
+    if (twin !== null) {
+      twin.replaceWith(focused);
+    } else {
+      focused.classList.add('gone');
+      const place = [...focused.parentNode.children].indexOf(focused);
+      const rows = next.querySelector('.requests, tbody');
+      if (rows === null) return;
+      rows.insertBefore(focused, rows.children[place] ?? null);
+    }
+    const path = document.activeElement;
+    list.replaceChildren(...next.childNodes);
+    path.focus({ preventScroll: true });
+  }
+
+  // --- one request -------------------------------------------------------------------------------------------------
+
+  function compare(page) {
+    const shown = document.getElementById('request');
+    const now = page.getElementById('request');
+    if (shown === null || now === null || shown.dataset.standing === now.dataset.standing) return;
+    say(`This has changed: ${now.dataset.words}.`);
+    if (shown.dataset.open === now.dataset.open) return;
+    for (const button of shown.querySelectorAll('form button')) button.disabled = true;
+  }
+
+  // --- following ---------------------------------------------------------------------------------------------------
+
+  let isReading = false;
+  let isAgain = false;
+
+  /** One reading at a time; what comes meanwhile is read once more at its end. */
+  async function read() {
+    if (isReading) {
+      isAgain = true;
+      return;
+    }
+    isReading = true;
+    try {
+      do {
+        isAgain = false;
+        const page = await fresh();
+        if (watched === 'list') swapList(page);
+        else compare(page);
+        unsay(LOST);
+      } while (isAgain);
+    } catch {
+      say(LOST);
+    } finally {
+      isReading = false;
+    }
+  }
+
+  const PATIENCE_MS = 5_000;
+
+  function follow() {
+    const source = new EventSource('/live');
+    let hasOpened = false;
+    let isAway = null;
+    source.addEventListener('open', () => {
+      clearTimeout(isAway);
+      isAway = null;
+      if (hasOpened) void read();
+      hasOpened = true;
+    });
+    source.addEventListener('error', () => {
+      if (source.readyState === EventSource.CLOSED) say(LOST);
+      else isAway ??= setTimeout(() => say(LOST), PATIENCE_MS);
+    });
+    source.addEventListener('message', (event) => {
+      const change = JSON.parse(event.data);
+      if (watched === 'list' || change.operationId === watched || change.operationId === null) void read();
+    });
+  }
+
+  setInterval(tick, 1_000);
+  if (watched) follow();
+})();

@@ -1,0 +1,104 @@
+import { html } from 'hono/html';
+import { isShowable, showText } from '../../core/display';
+import type { Validity } from '../../core/policy';
+import type { ApprovalRequest } from '../../core/request';
+import { notShown } from '../../core/review';
+import type { MayAnswer, RequestView, Viewer } from '../ports';
+import { named, textsOf } from './given';
+import type { Html } from './layout';
+
+/** What makes a form this session's and this decision's: made anew for each page, so a second click is no second decision. */
+export interface FormKeys {
+  readonly csrf: string;
+  readonly allowId: string;
+  readonly denyId: string;
+}
+
+/**
+ * The two answers, each where the viewer may give it, else the reason why not. Neither is one key or one click away:
+ * an allow needs its box ticked, a deny its reason.
+ */
+export function decisionForms(view: RequestView, viewer: Viewer, keys: FormKeys): Html | null {
+  if (view.standing.state !== 'pending' || view.latestRevision > view.request.revision) return null;
+  const mayAllow = readable(view);
+  return html`<section aria-labelledby="decide">
+    <h2 id="decide">Your decision, as ${showText(viewer.name)}</h2>
+    ${mayAllow.ok ? allowForm(view, keys) : notOffered('allow', mayAllow.detail)}
+    ${view.mayDeny.ok ? denyForm(view, keys) : notOffered('deny', view.mayDeny.detail)}
+  </section>`;
+}
+
+function readable({ request, mayAllow }: RequestView): MayAnswer {
+  const why = unreadable(request);
+  if (why === null || !mayAllow.ok) return mayAllow;
+  return { ok: false, code: 'NOT_SHOWN', detail: `${why}; what cannot be shown cannot be allowed` };
+}
+
+function unreadable(request: ApprovalRequest): string | null {
+  const missing = notShown(request);
+  if (missing.length > 0) return `${missing.join(', ')}: missing from the call, or not of the declared type`;
+  const texts = [...textsOf(request.arguments), ...request.material.flatMap(({ value }) => textsOf(value))];
+  return texts.every(isShowable) ? null : 'a text of the call holds half a character, which nobody can see as it is';
+}
+
+function notOffered(answer: 'allow' | 'deny', detail: string): Html {
+  return html`<p class="not-offered">You cannot ${answer} this: ${named(detail.replace(/\.$/, ''))}.</p>`;
+}
+
+function allowForm({ request }: RequestView, keys: FormKeys): Html {
+  return html`<form class="decision" method="post" action="/requests/${request.operationId}/decision">
+    ${hiddenFields({ ...request, csrf: keys.csrf, decisionId: keys.allowId, answer: 'allow' })}
+    ${minutesField(request.ask.validity)}
+    <p class="tick">
+      <input type="checkbox" id="read" name="read" value="yes" required autocomplete="off" />
+      <label for="read">I have read what will run and what it would change.</label>
+    </p>
+    <button class="allow" type="submit">Allow</button>
+  </form>`;
+}
+
+function denyForm({ request }: RequestView, keys: FormKeys): Html {
+  return html`<form class="decision" method="post" action="/requests/${request.operationId}/decision">
+    ${hiddenFields({ ...request, csrf: keys.csrf, decisionId: keys.denyId, answer: 'deny' })}
+    <p>
+      <label for="reason">Why not? The agent is told these words.</label>
+      <textarea id="reason" name="reason" rows="2" maxlength="4000" required autocomplete="off"></textarea>
+    </p>
+    <button class="deny" type="submit">Deny</button>
+  </form>`;
+}
+
+function minutesField(validity: Validity): Html | null {
+  if (validity.kind === 'once') return null;
+  const most = validity.durationMs === null ? null : Math.max(1, Math.floor(validity.durationMs / 60_000));
+  return html`<p class="minutes">
+    <label for="minutes">For fewer minutes (optional${most === null ? null : `; the rule gives ${most}`})</label>
+    <input
+      type="number"
+      id="minutes"
+      name="minutes"
+      min="1"
+      max="${most ?? 525_600}"
+      step="1"
+      inputmode="numeric"
+      autocomplete="off"
+    />
+  </p>`;
+}
+
+/** What a form carries unseen: which decision, on what exactly. */
+export interface HiddenFields {
+  readonly csrf: string;
+  readonly decisionId: string;
+  readonly revision: number;
+  readonly bindingDigest: string;
+  readonly answer: 'allow' | 'deny';
+}
+
+export function hiddenFields({ csrf, decisionId, revision, bindingDigest, answer }: HiddenFields): Html {
+  return html`<input type="hidden" name="csrf" value="${csrf}" />
+    <input type="hidden" name="decisionId" value="${decisionId}" />
+    <input type="hidden" name="revision" value="${revision}" />
+    <input type="hidden" name="digest" value="${bindingDigest}" />
+    <input type="hidden" name="answer" value="${answer}" />`;
+}

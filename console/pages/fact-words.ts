@@ -1,0 +1,51 @@
+import type { JsonObject } from '../../core/json';
+import type { Fact } from '../../ledger/queries';
+
+/** What each kind of fact says; a kind that is not here is shown by its own name. */
+const KINDS: Readonly<Record<string, string>> = {
+  'call.proposed': 'The agent proposed the call',
+  'call.allowed': 'The call was allowed without asking',
+  'call.refused': 'The call was refused',
+  'call.withdrawn': 'The call was withdrawn',
+  'request.opened': 'People were asked',
+  'request.escalated': 'The request was escalated',
+  'request.reminded': 'The people asked were reminded',
+  'request.stale': 'A re-check found it changed, so the approval no longer held',
+  'request.allowed': 'The request was allowed',
+  'request.denied': 'The request was denied',
+  'request.expired': 'The deadline passed: the request expired, nothing was executed',
+  'request.withdrawn': 'The request was withdrawn, nothing was executed',
+  'request.refused': 'The request was refused, nothing was executed',
+  'decision.recorded': 'A decision was recorded and counts',
+  'decision.repeated': 'The same decision came again',
+  'decision.notCounted': 'An answer came that does not count',
+  'grant.issued': 'The allow became a grant',
+  'grant.used': 'A call used the grant',
+  'grant.revoked': 'The grant was revoked',
+  'operation.dispatched': 'The call was re-checked and sent',
+  'operation.dispatchedAgain': 'The call was sent again, proven absent before',
+  'operation.absent': 'A look-up proved that an attempt had no effect',
+  'operation.executed': 'The outcome was recorded: executed',
+  'operation.failed': 'The outcome was recorded: failed, nothing was done',
+  'operation.unknown': 'The outcome is not known',
+  'operation.contradicted': 'Proof of the effect came after it was believed absent',
+  'operation.settlement': 'A person stated the outcome',
+  'operation.settled': 'The stated outcome was recorded',
+  'result.delivered': 'The result was handed over',
+};
+
+/** A fact as a sentence of ours; null where its kind is not known here. */
+export function factWords({ kind }: Pick<Fact, 'kind'>): string | null {
+  return Object.hasOwn(KINDS, kind) ? (KINDS[kind] ?? null) : null;
+}
+
+/** Members of a fact that say most to a reader, in this order; the whole body is one key away. */
+const TOLD = ['reviewer', 'answer', 'by', 'outcome', 'evidence', 'code', 'cause', 'because', 'reason', 'detail'];
+
+/** What stands in a fact for a reader; names are ours, the values come from outside. */
+export function factDetails(body: JsonObject): readonly (readonly [string, string])[] {
+  return TOLD.flatMap((name) => {
+    const value = Object.hasOwn(body, name) ? body[name] : null;
+    return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+  });
+}

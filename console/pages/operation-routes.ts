@@ -1,0 +1,54 @@
+import type { Hono } from 'hono';
+import { issuesText } from '../../core/schema-issues';
+import type { Log } from '../../ledger/log';
+import type { Env, Reviews } from '../ports';
+import { settlementForm } from './form-schema';
+import { operationPage } from './operation-page';
+import { operationsPage } from './operations-page';
+import { operationsQuery, saidQuery } from './page-queries';
+import { saidOfOperation } from './said';
+import { showConflict, showMalformed, showNotFound, showPage } from './show-page';
+import { html } from 'hono/html';
+import { named } from './given';
+
+interface Deps {
+  readonly reviews: Reviews;
+  readonly log: Log;
+}
+
+/** The operations that were sent, the story of each, and the form that settles an unknown outcome. */
+export function addOperations(pages: Hono<Env>, { reviews, log }: Deps): void {
+  pages.get('/operations', async (c) => {
+    const query = operationsQuery.safeParse(c.req.query());
+    if (!query.success) return showMalformed(c, issuesText(query.error, 'the address'));
+    const page = await reviews.operations(c.get('viewer'), query.data);
+    const body = operationsPage({ page, state: query.data.state ?? null });
+    return showPage(c, { title: 'Operations', body, section: 'operations', live: 'list' });
+  });
+
+  pages.get('/operations/:id', async (c) => {
+    const viewer = c.get('viewer');
+    const view = await reviews.operation(viewer, c.req.param('id'));
+    if (view === null) return showNotFound(c);
+    const said = saidOfOperation(saidQuery.safeParse(c.req.query()).data?.said, view, viewer);
+    const body = operationPage({ view, viewer, csrf: c.get('csrf'), said });
+    return showPage(c, { title: view.operationId, body, section: 'operations', live: view.operationId });
+  });
+
+  pages.post('/operations/:id/settlement', async (c) => {
+    const form = settlementForm.safeParse(await c.req.parseBody());
+    if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
+    const operationId = c.req.param('id');
+    const { outcome, reason } = form.data;
+    const settled = await reviews.settle(c.get('viewer'), { operationId, outcome, reason });
+    if (settled === null) return showNotFound(c);
+    log.info({ operationId, outcome, ok: settled.ok }, 'console.settlement');
+    if (settled.ok) return c.redirect(`/operations/${operationId}?said=settled`, 303);
+    return showConflict(c, {
+      title: 'This outcome is not to be settled',
+      happened: html`${named(settled.detail)}.`,
+      recorded: 'Nothing was recorded.',
+      next: html`<a href="/operations/${operationId}">Read the operation as it is now</a>`,
+    });
+  });
+}

@@ -1,0 +1,85 @@
+import { html } from 'hono/html';
+import type { OperationRecord } from '../../ledger/queries';
+import type { Page } from '../ports';
+import { given, named } from './given';
+import type { Html } from './layout';
+import { linkWith } from './link-with';
+import { absolute } from './time';
+import { EVIDENCE_TEXT, OUTCOME_TEXT } from './words';
+
+export interface OperationsPage {
+  readonly page: Page<OperationRecord>;
+  /** Null: of every state. */
+  readonly state: OperationRecord['state'] | null;
+}
+
+const STATES = ['unknown', 'dispatched', 'executed', 'failed'] as const;
+
+/** Operations that were sent, the newest first. */
+export function operationsPage({ page: { items, next }, state }: OperationsPage): Html {
+  const filters = [
+    { name: 'All', href: '/operations', isCurrent: state === null },
+    ...STATES.map((each) => ({
+      name: OUTCOME_TEXT[each].replace(/^./, (letter) => letter.toUpperCase()),
+      href: linkWith('/operations', { state: each }),
+      isCurrent: each === state,
+    })),
+  ];
+  return html`<header class="lead">
+      <h1>${state === null ? 'Operations' : `Operations: ${OUTCOME_TEXT[state]}`}</h1>
+      <nav class="filters" aria-label="Which operations">
+        <ul>
+          ${filters.map(
+            ({ name, href, isCurrent }) =>
+              html`<li><a href="${href}" ${isCurrent ? html`aria-current="page"` : null}>${name}</a></li>`,
+          )}
+        </ul>
+      </nav>
+    </header>
+    <div id="list">
+      ${items.length === 0 ? emptyView(state) : table(items)}
+      ${
+        next === null
+          ? null
+          : html`<p>
+              <a rel="next" href="${linkWith('/operations', { ...(state === null ? {} : { state }), cursor: next })}"
+                >The next page</a
+              >
+            </p>`
+      }
+    </div>`;
+}
+
+function emptyView(state: OperationRecord['state'] | null): Html {
+  if (state === 'unknown') return html`<p class="empty">No outcome that you may see waits to be settled.</p>`;
+  return html`<p class="empty">No operation that you may see is here.</p>`;
+}
+
+function table(items: readonly OperationRecord[]): Html {
+  return html`<table class="cards">
+    <thead>
+      <tr>
+        <th scope="col">Operation</th>
+        <th scope="col">Outcome</th>
+        <th scope="col">Asked for</th>
+        <th scope="col">Sent</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${items.map(rowView)}
+    </tbody>
+  </table>`;
+}
+
+function rowView({ operationId, server, tool, state, evidence, requester, dispatchedAtMs }: OperationRecord): Html {
+  return html`<tr id="o-${operationId}">
+    <td><a href="/operations/${operationId}">${named(server)} / ${named(tool)}</a></td>
+    <td>
+      <span class="state ${state}">${OUTCOME_TEXT[state]}</span>${
+        evidence === null ? null : html` <span class="hint">by ${named(EVIDENCE_TEXT[evidence] ?? evidence)}</span>`
+      }
+    </td>
+    <td>${given(requester.subject)} by ${given(requester.agent)}</td>
+    <td>${absolute(dispatchedAtMs)}</td>
+  </tr>`;
+}

@@ -1,0 +1,116 @@
+import { html } from 'hono/html';
+import { describeStep } from '../../core/judge-decision';
+import type { DecisionRecord } from '../../ledger/queries';
+import type { RequestView } from '../ports';
+import { given, givenValue, named } from './given';
+import type { Html } from './layout';
+import { absolute, ago, moment } from './time';
+import { duration, EVIDENCE_TEXT, OUTCOME_TEXT, validityText } from './words';
+
+/** What an allow would permit, until when it can be given, and by whom. */
+export function permitView(view: RequestView): Html {
+  const { request, standing } = view;
+  const { ask } = request;
+  return html`<section aria-labelledby="permit">
+    <h2 id="permit">What an allow permits</h2>
+    <dl class="stack">
+      <div>
+        <dt>Permits</dt>
+        <dd>${named(validityText(ask.validity, ask.bind))}</dd>
+      </div>
+      <div>
+        <dt>Deadline</dt>
+        <dd>${deadlineView(view)}</dd>
+      </div>
+      <div>
+        <dt>Asked</dt>
+        <dd>${named(ask.steps.map(describeStep).join(', then '))}${peopleView(view)}</dd>
+      </div>
+      ${
+        ask.escalate.length === 0
+          ? null
+          : html`<div>
+              <dt>Escalation</dt>
+              <dd>${ask.escalate.map((level, index) => escalationView(view, { ...level, index, standing }))}</dd>
+            </div>`
+      }
+    </dl>
+  </section>`;
+}
+
+function deadlineView({ request, standing, nowMs }: RequestView): Html {
+  const { deadline } = request.ask;
+  if (standing.state !== 'pending') return closedView({ request, standing, nowMs });
+  const reminders =
+    deadline.then === 'keepWaiting' ? `, with a reminder each ${duration(deadline.remindEveryMs ?? 0)} until then` : '';
+  return html`${moment(request.deadlineAtMs, nowMs)}, then it expires and is not executed${reminders}`;
+}
+
+function closedView({ request, standing, nowMs }: Pick<RequestView, 'request' | 'standing' | 'nowMs'>): Html {
+  const { closedAtMs, closedReason } = standing;
+  const closed = closedAtMs === null ? null : html`; closed ${moment(closedAtMs, nowMs)}`;
+  const reason = closedReason === null ? null : html`: ${given(closedReason)}`;
+  return html`${absolute(request.deadlineAtMs)}${closed}${reason}`;
+}
+
+function peopleView({ people }: RequestView): Html | null {
+  if (people === null) return null;
+  const names = people.able.map((name, index) => html`${index === 0 ? null : ', '}${named(name)}`);
+  const able = people.able.length === 0 ? 'nobody may allow it now' : html`may allow now: ${names}`;
+  return html`; ${able}; ${people.allows} of ${people.needed} so far`;
+}
+
+interface Level {
+  readonly index: number;
+  readonly afterMs: number;
+  readonly to: { readonly groups: readonly string[]; readonly people: readonly string[] };
+  readonly standing: RequestView['standing'];
+}
+
+function escalationView({ request, nowMs }: RequestView, { index, afterMs, to, standing }: Level): Html | null {
+  const reached = index < standing.level;
+  if (!reached && standing.state !== 'pending') return null;
+  const atMs = request.openedAtMs + afterMs;
+  return html`<div>
+    ${reached ? 'escalated' : 'escalates'} ${moment(atMs, nowMs)} to ${named([...to.groups, ...to.people].join(', '))}
+  </div>`;
+}
+
+/** The decisions that count, of this revision and of those before. */
+export function answersView({ request, decisions, nowMs }: RequestView): Html | null {
+  if (decisions.length === 0) return null;
+  return html`<section aria-labelledby="answers">
+    <h2 id="answers">Decisions on record</h2>
+    <ul class="lines">
+      ${decisions.map((decision) => decisionLine(decision, request.revision, nowMs))}
+    </ul>
+  </section>`;
+}
+
+/** One decision in a line: who, what, by which way, and the reason in their own words. */
+export function decisionLine(decision: DecisionRecord, revision: number, nowMs: number): Html {
+  const { answer, reviewer, minutes, reason, verified, channel, atMs } = decision;
+  return html`<li>
+    <strong class="answered ${answer}">${answer === 'allow' ? 'Allowed' : 'Denied'}</strong> by ${named(reviewer)}
+    ${minutes === null ? null : `for ${minutes} min`}
+    ${decision.revision === revision ? null : `(revision ${decision.revision})`} ${ago(atMs, nowMs)},
+    ${verified ? html`signed` : html`<strong class="caution">UNVERIFIED: not signed</strong>`}, by ${named(channel)}
+    ${reason === null ? null : html`<div>Reason: ${givenValue(reason)}</div>`}
+  </li>`;
+}
+
+/** What became of the operation, where it was sent. */
+export function outcomeView({ operation, nowMs }: RequestView): Html | null {
+  if (operation === null) return null;
+  const { state, evidence, detail, endedAtMs, dispatchedAtMs } = operation;
+  return html`<section aria-labelledby="outcome">
+    <h2 id="outcome">What became of it</h2>
+    <p>
+      <span class="state ${state}">${OUTCOME_TEXT[state]}</span> ${ago(endedAtMs ?? dispatchedAtMs, nowMs)}${
+        evidence === null ? null : html`, by ${named(EVIDENCE_TEXT[evidence] ?? evidence)}`
+      }${operation.isError === true ? '; the tool answered with an error' : null}
+    </p>
+    ${detail === null ? null : html`<p>${givenValue(detail)}</p>`}
+    <p><a href="/operations/${operation.operationId}">The whole story</a></p>
+  </section>`;
+}
