@@ -12,10 +12,11 @@ const table = {
   workflows: { values: ['core'], types: ['activities'] },
   activities: { values: ['core', 'ledger'], types: ['workflows/messages.ts'] },
   ledger: { values: ['core'] },
+  web: { values: ['core'] },
   worker: { values: ['core', 'activities', 'ledger', 'workflows/messages.ts', 'client/payload-codec.ts'] },
   client: { values: ['core', 'workflows'] },
-  gateway: { values: ['core', 'client', 'worker', 'activities', 'ledger'] },
-  console: { values: ['core', 'client', 'ledger'] },
+  gateway: { values: ['core', 'client', 'worker', 'activities', 'ledger', 'web'] },
+  console: { values: ['core', 'client', 'ledger', 'web'] },
 };
 const everywhere = [...Object.keys(table), 'cli', 'examples', 'bench', 'test'];
 

@@ -1,7 +1,7 @@
-import { approversAt, describeStep, progressOf } from '../core/judge-decision';
+import { describeStep } from '../core/judge-decision';
 import type { Policy } from '../core/policy';
 import type { ApprovalRequest } from '../core/request';
-import { isSelf } from '../core/reviewers';
+import { askedOf } from '../core/review';
 import type { DecisionRecord, RequestRecord } from '../ledger/queries';
 import type { Paint } from './paint';
 import { BIND_TEXT, brief, duration, relative, safe, validityText, when } from './text';
@@ -45,28 +45,11 @@ function ruleText({ ask, policyVersion }: ApprovalRequest): string {
 }
 
 /** Who may allow by the people as they are now, and how many did; nobody may where the request is closed. */
-function peopleText({ request, standing, decisions }: CardView, policy: Policy): string {
-  if (standing.state !== 'pending') return '';
-  const { ask, requester, revision } = request;
-  const life = {
-    status: 'pending',
-    revision,
-    digest: request.bindingDigest,
-    openedAtMs: request.openedAtMs,
-    deadlineAtMs: request.deadlineAtMs,
-    level: standing.level,
-    dueAtMs: standing.dueAtMs ?? request.deadlineAtMs,
-    schedule: ask,
-  } as const;
-  const counted = decisions.filter((decision) => decision.revision === revision);
-  const progress = progressOf({ life, ask, requester, policy, counted });
-  const people = ask.steps.flatMap((step) => {
-    if (step.kind === 'confirm') return [];
-    const approvers = approversAt({ policy, ask, life }, step);
-    return step.selfApproval ? approvers : approvers.filter((name) => !isSelf(policy, name, requester));
-  });
-  const named = people.length === 0 ? '' : ` (now: ${people.map(safe).join(', ')})`;
-  return `${named}${progress === null ? '' : `; ${progress.allows} of ${progress.needed} so far`}`;
+function peopleText(view: CardView, policy: Policy): string {
+  const asked = askedOf({ ...view, policy });
+  if (asked === null) return '';
+  const named = asked.able.length === 0 ? '' : ` (now: ${asked.able.map(safe).join(', ')})`;
+  return `${named}${asked.needed === 0 ? '' : `; ${asked.allows} of ${asked.needed} so far`}`;
 }
 
 function escalationLines(

@@ -17,8 +17,16 @@ export interface CountedDecision {
   readonly minutes: number | null;
 }
 
-/** `invalid`: by no key that the policy lists for the reviewer, also where it lists none. */
-export type SignatureCheck = 'valid' | 'invalid' | 'absent';
+/**
+ * `vouched`: by a key of the console, which signed the reviewer in; `invalid`: by neither that nor a key that the policy
+ * lists for the reviewer, also where it lists none.
+ */
+export type SignatureCheck = 'valid' | 'vouched' | 'invalid' | 'absent';
+
+/** Whether a signature proves who decided. */
+export function isProof(signature: SignatureCheck): boolean {
+  return signature === 'valid' || signature === 'vouched';
+}
 
 /** What a decision is judged by: the request as asked, the people as they are now. */
 export interface Judgement {
@@ -64,7 +72,7 @@ function judgeSpeaker(judgement: Judgement, decision: Decision, signature: Signa
   const hasKeys = (person?.keys ?? []).length > 0;
   // Where unsigned decisions count, a signature that nothing can be checked against makes one worth no less.
   const unsigned = signature === 'absent' || !hasKeys;
-  const counts = signature === 'valid' || (judgement.trust === 'namespace' && unsigned);
+  const counts = isProof(signature) || (judgement.trust === 'namespace' && unsigned);
   if (!counts) return none('badSignature', signature === 'absent' ? UNSIGNED : badSignatureDetail(reviewer, hasKeys));
   return serving ? null : stranger;
 }

@@ -2,7 +2,7 @@ import type { AccessEntry } from './policy';
 import type { Listed, PolicyDraft } from './policy-draft';
 import type { PolicyFault } from './policy-fault';
 import { conditionFaults, toolsInScope } from './policy-field-checks';
-import { duplicateIdFaults, groupFaults, peopleFaults } from './policy-people-checks';
+import { duplicateIdFaults, groupFaults, operatorFaults, peopleFaults } from './policy-people-checks';
 import { ruleFaults, serverFaults } from './policy-rule-checks';
 import { toolFaults } from './policy-tool-checks';
 
@@ -10,6 +10,7 @@ import { toolFaults } from './policy-tool-checks';
 export function checkDraft(draft: PolicyDraft): PolicyFault[] {
   return [
     ...peopleFaults(draft),
+    ...operatorFaults(draft),
     ...toolFaults(draft),
     ...draft.access.flatMap((listed) => accessFaults(draft, listed)),
     ...duplicateIdFaults(draft),

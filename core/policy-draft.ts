@@ -1,12 +1,12 @@
 import type { z } from 'zod';
 import { isJsonArray, isJsonObject } from './json';
 import type { JsonObject, JsonValue } from './json';
-import type { AccessEntry, Person, ServerEntry, ToolEntry } from './policy';
+import type { AccessEntry, ConsoleEntry, Person, ServerEntry, ToolEntry } from './policy';
 import type { PolicyFault, PolicyPath } from './policy-fault';
 import { faultsOfIssues } from './policy-issue';
 import { accessSchema, ruleSchema } from './policy-rule-schema';
 import type { DraftRule } from './policy-rule-schema';
-import { personSchema, policySchema, toPerson } from './policy-schema';
+import { consoleSchema, personSchema, policySchema, toPerson } from './policy-schema';
 import { toolSchema } from './policy-tool-schema';
 import { serverSchema } from './policy-transport-schema';
 
@@ -23,6 +23,7 @@ export type Listed<Entry> = { readonly index: number; readonly entry: Entry };
 export type PolicyDraft = {
   readonly trust: 'signatures' | 'namespace' | null;
   readonly people: ReadonlyMap<string, Person | null>;
+  readonly console: ConsoleEntry | null;
   readonly servers: ReadonlyMap<string, DraftServer | null>;
   readonly access: readonly Listed<AccessEntry>[];
   readonly rules: readonly Listed<DraftRule>[];
@@ -52,6 +53,8 @@ export function readDraft(root: JsonValue): DraftReading {
       const given = read(personSchema, spot);
       return given === null ? null : toPerson(name, given);
     }),
+    console:
+      sections['console'] === undefined ? null : read(consoleSchema, { value: sections['console'], path: ['console'] }),
     servers: readMembers(sections, ['servers'], (spot, name) => readServer(read, spot, name)),
     access: readItems(sections, 'access', (spot) => read(accessSchema, spot)),
     rules: readItems(sections, 'rules', (spot) => read(ruleSchema, spot)),

@@ -56,6 +56,11 @@ export const personName = matching(
   'must be 1 to 64 letters, digits, or . _ @ + - and begin with a letter or digit',
 );
 
+export const whoFields = { groups: z.array(personName).default([]), people: z.array(personName).default([]) };
+
+/** Groups and people. */
+export const who = shape(whoFields);
+
 export const materialName = matching(
   /^[A-Za-z][A-Za-z0-9_-]{0,63}$/,
   'must be 1 to 64 letters, digits, _ or - and begin with a letter',

@@ -38,6 +38,7 @@ function compile(draft: PolicyDraft): Policy {
     v: 1,
     trust: draft.trust,
     people: byName(present(draft.people)),
+    ...(draft.console !== null && { console: draft.console }),
     servers: byName(servers),
     access: draft.access.map(({ entry }) => entry),
   } as const;

@@ -15,17 +15,31 @@ function peopleOf(draft: PolicyDraft): readonly Person[] {
 /** Two people with one key would be two votes of one hand; with one requester name nobody knows which human asks. */
 export function peopleFaults(draft: PolicyDraft): PolicyFault[] {
   const owners = new Map<string, string>();
-  const claim = (person: Person, value: string, path: PolicyPath): PolicyFault[] => {
+  const claim = (person: Pick<Person, 'name'>, value: string, path: PolicyPath): PolicyFault[] => {
     const owner = owners.get(value);
     owners.set(value, owner ?? person.name);
     if (owner === undefined || owner === person.name) return [];
     const message = `${person.name} and ${owner} both have ${quoted(value)}: it must belong to one person`;
     return [valueFault('POLICY_DUPLICATE_NAME', path, { message, hint: 'Remove it from one of them.' })];
   };
-  return peopleOf(draft).flatMap((person) => [
+  const forConsole = (draft.console?.keys ?? []).flatMap((key, index) =>
+    claim({ name: CONSOLE }, key, ['console', 'key', index]),
+  );
+  const forPeople = peopleOf(draft).flatMap((person) => [
     ...person.keys.flatMap((key, index) => claim(person, key, ['people', person.name, 'key', index])),
     ...person.subjects.flatMap((name, index) => claim(person, name, ['people', person.name, 'subjects', index])),
   ]);
+  return [...forConsole, ...forPeople];
+}
+
+/** No name of a person: those have no blank. */
+const CONSOLE = 'the console';
+
+/** Operators of the console that are nobody; a console without any is allowed. */
+export function operatorFaults(draft: PolicyDraft): PolicyFault[] {
+  const operators = draft.console?.operators ?? { groups: [], people: [] };
+  if (operators.groups.length + operators.people.length === 0) return [];
+  return whoFaults(draft, operators, { path: ['console', 'operators'], owner: 'console' });
 }
 
 /** Approvers of a rule and of its escalations that are nobody, and a quorum that its approvers can never reach. */

@@ -14,6 +14,8 @@ import {
   subjectName,
   text,
   toolName,
+  who,
+  whoFields,
 } from './policy-fields';
 import { DEFAULT_DEADLINE, POLICY_DEFAULTS, POLICY_LIMITS } from './policy-limits';
 
@@ -74,10 +76,6 @@ const wholeServer = z.enum(['destructive', 'all']).transform((kind) => ({ kind }
 const namedTools = shape({ tools: listOf(toolName) }).transform(({ tools }) => ({ kind: 'tools' as const, tools }));
 
 const scope = choose<RuleScope>((value) => (typeof value === 'string' ? wholeServer : namedTools));
-
-const whoFields = { groups: z.array(personName).default([]), people: z.array(personName).default([]) };
-
-const who = shape(whoFields);
 
 const quorum = z.int().min(1).max(POLICY_LIMITS.quorum).default(1);
 

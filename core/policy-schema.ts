@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Person } from './policy';
-import { choose, personName, plainName, shape, subjectName, text } from './policy-fields';
+import type { ConsoleEntry, Person } from './policy';
+import { choose, personName, plainName, shape, subjectName, text, who } from './policy-fields';
 
 /** 32 bytes are 43 characters of base64url, of which the last has two bits that must be zero. */
 const PUBLIC_KEY = /^ed25519:[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]$/;
@@ -28,11 +28,18 @@ export function toPerson(name: string, given: z.output<typeof personSchema>): Pe
   return { name, groups, keys: key, subjects };
 }
 
+/** What the policy says of the console. */
+export const consoleSchema = shape({
+  key: choose<string[]>((value) => (Array.isArray(value) ? publicKeys : onePublicKey)),
+  operators: who.prefault({}),
+}).transform(({ key, operators }): ConsoleEntry => ({ keys: key, operators }));
+
 /** The whole file, with its entries unread: each is read by itself, so that one mistake hides no other. */
 export const policySchema = shape({
   version: z.literal(1).default(1),
   trust: z.enum(['signatures', 'namespace']).optional(),
   people: z.record(personName, z.unknown()).default({}),
+  console: z.unknown().optional(),
   servers: z.record(plainName, z.unknown()),
   access: z.array(z.unknown()),
   rules: z.array(z.unknown()),

@@ -163,11 +163,21 @@ export type Rule = {
   readonly emergency: boolean;
 };
 
+/** The reviewers' console: whose word counts as a signature, and who operates it. */
+export type ConsoleEntry = {
+  /** Public Ed25519 keys by which the console signs decisions of people whom it signed in. */
+  readonly keys: readonly string[];
+  /** Who sees every turn, settles unknown outcomes and revokes grants there. */
+  readonly operators: { readonly groups: readonly string[]; readonly people: readonly string[] };
+};
+
 /** A compiled policy. Which signatures count is `trust`; null leaves it to the worker (whose own default is signatures). */
 export type Policy = {
   readonly v: 1;
   readonly trust: 'signatures' | 'namespace' | null;
   readonly people: Readonly<Record<string, Person>>;
+  /** Left out where the policy says nothing of a console: none then speaks for anybody. */
+  readonly console?: ConsoleEntry;
   readonly servers: Readonly<Record<string, ServerEntry>>;
   readonly access: readonly AccessEntry[];
   readonly rules: readonly Rule[];

@@ -4,7 +4,7 @@ import { refusal, type Refusal } from '../core/errors';
 import { LedgerError, reasonOf } from '../ledger/ledger-error';
 import { collectSooner } from '../worker/collect-sooner';
 import { createEdge, type Edge } from './edge/admit';
-import { hostInUrl } from './edge/host-names';
+import { hostInUrl } from '../web/host-names';
 import { INTERNAL_ERROR, refusalOf, refuse, type Refusal as HttpRefusal } from './wire/refusal';
 import { openGatewayParts, type GatewayOptions, type GatewayParts, type OpenedParts } from './gateway-parts';
 

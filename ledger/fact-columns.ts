@@ -1,3 +1,4 @@
+import type { SignatureCheck } from '../core/judge-decision';
 import { canonicalJson, isJsonObject, parseStrictJson, type JsonObject, type JsonValue } from '../core/json';
 import type { Columns } from './actual-rows';
 
@@ -31,6 +32,9 @@ export function openedColumns(body: JsonObject, at: number): Columns {
   };
 }
 
+/** What stands in a fact for a signature that proves who decided. */
+const PROOFS: readonly unknown[] = ['valid', 'vouched'] satisfies SignatureCheck[];
+
 export function decisionColumns(body: JsonObject, at: number): Columns {
   return {
     revision: body['revision'],
@@ -38,7 +42,7 @@ export function decisionColumns(body: JsonObject, at: number): Columns {
     answer: body['answer'],
     reason: body['reason'],
     channel: body['channel'],
-    verified: body['signature'] === 'valid' ? 1 : 0,
+    verified: PROOFS.includes(body['signature']) ? 1 : 0,
     message: body['message'],
     decided_at: at,
   };

@@ -1,6 +1,7 @@
 import { parseDecision } from '../core/decision-schema';
 import type { CallState } from '../core/call-state';
 import type { Verdict } from '../core/decision';
+import { isProof } from '../core/judge-decision';
 import type { Policy } from '../core/policy';
 import { advanceRequest } from './commands/advance-request';
 import {
@@ -11,9 +12,17 @@ import {
   type ClaimedCall,
 } from './commands/gateway-calls';
 import { dispatch, OperationTaken, type Dispatch, type Dispatched } from './commands/dispatch';
-import { revokeGrant, type Revoked } from './commands/grants';
+import { revokeGrant, type Revocation, type Revoked } from './commands/grants';
 import { openCall, type CallRef, type Opened, type Opening } from './commands/open-call';
-import { endAttempt, recordAbsence, recordOutcome, settle, type Ending, type Settled } from './commands/outcomes';
+import {
+  endAttempt,
+  recordAbsence,
+  recordOutcome,
+  settle,
+  type Ending,
+  type Settled,
+  type Settlement,
+} from './commands/outcomes';
 import { applyPolicy, createPolicyReader, type ActivePolicy, type NewPolicy } from './commands/policies';
 import { readCall } from './commands/read-call';
 import { recordDecision, type DecisionAnswer } from './commands/record-decision';
@@ -46,17 +55,12 @@ export interface Ledger {
   recordAbsence(operationId: string, attempt: number): Promise<boolean>;
   recordOutcome(operationId: string, ending: Ending): Promise<CallState | null>;
   operation(operationId: string): Promise<OperationRow | null>;
-  settle(settlement: {
-    operationId: string;
-    outcome: 'executed' | 'failed';
-    by: string;
-    reason: string;
-  }): Promise<Settled>;
+  settle(settlement: Settlement): Promise<Settled>;
   /** For a gateway: which operation an identical call means now. */
   claimCall(call: CallIdentity): Promise<ClaimedCall>;
   readClaimedCall(claim: { readonly callKey: string } & ClaimedCall): Promise<ClaimedCall>;
   noteDelivered(call: { readonly callKey: string; readonly operationId: string }): Promise<void>;
-  revokeGrant(revocation: { grantId: string; by: string; reason: string }): Promise<Revoked>;
+  revokeGrant(revocation: Revocation): Promise<Revoked>;
 }
 
 /** @param defaultTrust which decisions count where the policy does not say; `namespace` only under `holdpoint dev`. */
@@ -134,7 +138,7 @@ async function dispatchOnce(store: Store, request: Omit<Dispatch, 'stillSigned'>
   const { policy } = request.active;
   const whole = {
     ...request,
-    stillSigned: (decision: Parameters<typeof checkSignature>[0]) => checkSignature(decision, policy) === 'valid',
+    stillSigned: (decision: Parameters<typeof checkSignature>[0]) => isProof(checkSignature(decision, policy)),
   };
   try {
     return await store.write((tx) => dispatch(tx, whole));

@@ -63,7 +63,7 @@ export async function revisionsOf(db: Db, operationId: string): Promise<readonly
   return (await query.execute()).map(recordOf);
 }
 
-function recordOf(row: RequestRow): RequestRecord {
+export function recordOf(row: RequestRow): RequestRecord {
   const open = row.state === 'pending';
   return {
     request: cardOf(row),
@@ -146,7 +146,11 @@ async function operations(
   narrow: (query: OperationQuery) => OperationQuery,
 ): Promise<readonly OperationRecord[]> {
   const rows = await narrow(db.selectFrom('operations').selectAll()).execute();
-  return rows.map((row) => ({
+  return rows.map(recordOfOperation);
+}
+
+export function recordOfOperation(row: OperationRow): OperationRecord {
+  return {
     operationId: row.operation_id,
     state: row.state,
     requester: { subject: row.subject, agent: row.agent },
@@ -162,7 +166,7 @@ async function operations(
     settledBy: row.settled_by,
     isError: row.result_is_error === null ? null : row.result_is_error === 1,
     approval: approvalOf(row),
-  }));
+  };
 }
 
 /** One fact of the audit chain, read back. */

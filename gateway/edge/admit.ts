@@ -4,13 +4,13 @@ import { takeBearer } from './bearer';
 import { allowOrigin, answerPreflight } from './cors';
 import { refuse, refusalOf } from '../wire/refusal';
 import type { Refusal } from '../wire/refusal';
-import { checkHost } from './host-check';
+import { checkHost, publicOrigin } from '../../web/host-check';
 import { createIdentify } from './identify';
 import type { Admitted, Identify } from './identify';
 import type { KeyTimes } from './issuer-keys';
 import { metadataAt } from './metadata';
 import { createRateLimit } from './rate-limit';
-import { isResourcePath, METADATA_PATH, publicOrigin } from './resource';
+import { isResourcePath, METADATA_PATH } from './resource';
 import type { EdgeSettings } from './settings';
 
 export type { Admitted } from './identify';
@@ -65,12 +65,21 @@ export function createEdge(settings: EdgeSettings, log: Log, times?: KeyTimes): 
 
 const NO_ENDPOINT = refusalOf(404, 'There is no endpoint here; they are at /mcp/ and the name of a server');
 
+const FOREIGN = {
+  host: refusalOf(
+    403,
+    'The Host header names none of the names of this gateway; HOLDPOINT_GATEWAY_HOSTS lists further ones',
+  ),
+  origin: refusalOf(403, 'The Origin of this request is not allowed; HOLDPOINT_GATEWAY_ORIGINS lists those that are'),
+} as const;
+
 /** Answers what needs no requester. */
 function isAnswered(parts: Parts, { req, res }: Exchange): boolean {
   const { settings } = parts;
   const checked = checkHost(settings, req);
   if (!checked.ok) {
-    logRefusal(parts, { req, res }, checked);
+    const { reason, found } = checked;
+    logRefusal(parts, { req, res }, { reason, found, refusal: FOREIGN[reason] });
     return true;
   }
   if (checked.origin !== null) {

@@ -2,7 +2,7 @@ import { createRemoteJWKSet } from 'jose';
 import type { RemoteJWKSet } from 'jose';
 import { memberOf } from '../../core/member';
 import { reasonOf } from '../../ledger/ledger-error';
-import { readTrustedUrl } from './setting-values';
+import { readTrustedUrl } from '../../web/setting-values';
 import type { OAuthSettings } from './settings';
 
 /** The issuer's keys, or why there are none now. */

@@ -1,7 +1,14 @@
-import { hostInUrl, isEveryAddress } from './host-names';
+import { hostInUrl, isEveryAddress } from '../../web/host-names';
 import { isPrincipal } from './principal';
-import { readHost, readOrigin, readOriginUrl, readScope, readTrustedUrl, SettingReader } from './setting-values';
-import type { Read } from './setting-values';
+import {
+  readHost,
+  readOrigin,
+  readOriginUrl,
+  readScope,
+  readTrustedUrl,
+  SettingReader,
+} from '../../web/setting-values';
+import type { Read } from '../../web/setting-values';
 import { isTokenForm } from './token-form';
 import { readTokenFile } from './token-file';
 

@@ -5,11 +5,16 @@ export type Revoked =
   | { readonly ok: true; readonly grant: GrantRow }
   | { readonly ok: false; readonly detail: string; readonly grant: GrantRow | null };
 
+export interface Revocation {
+  readonly grantId: string;
+  readonly by: string;
+  readonly reason: string;
+  /** Whether somebody made sure that it is them; a name alone is a claim. */
+  readonly verified?: boolean;
+}
+
 /** Ends a grant now. Uses that were consumed before stay sent, and the answer says so. */
-export async function revokeGrant(
-  tx: Tx,
-  { grantId, by, reason }: { grantId: string; by: string; reason: string },
-): Promise<Revoked> {
+export async function revokeGrant(tx: Tx, { grantId, by, reason, verified = false }: Revocation): Promise<Revoked> {
   const result = await tx.db
     .updateTable('grants')
     .set({ revoked_at: tx.nowMs, revoked_by: by, revoked_reason: reason })
@@ -25,7 +30,7 @@ export async function revokeGrant(
     tx.fact({
       kind: 'grant.revoked',
       operationId: grant.operation_id,
-      body: { grantId, by, reason, uses: grant.uses },
+      body: { grantId, by, reason, verified, uses: grant.uses },
     });
     return { ok: true, grant };
   }

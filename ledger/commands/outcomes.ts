@@ -137,12 +137,20 @@ export async function recordAbsence(
 export type Settled =
   { readonly ok: true; readonly state: CallState } | { readonly ok: false; readonly detail: string };
 
+export interface Settlement {
+  readonly operationId: string;
+  readonly outcome: 'executed' | 'failed';
+  readonly by: string;
+  readonly reason: string;
+  /** Whether somebody made sure that it is them; a name alone is a claim. */
+  readonly verified?: boolean;
+}
+
 /** A person states an unknown outcome, with a reason; anything but an unknown one is left as it is. */
 export async function settle(
   tx: Tx,
-  settlement: { operationId: string; outcome: 'executed' | 'failed'; by: string; reason: string },
+  { operationId, outcome, by, reason, verified = false }: Settlement,
 ): Promise<Settled> {
-  const { operationId, outcome, by, reason } = settlement;
   const row = await operationOf(tx, operationId);
   if (row === null) return { ok: false, detail: `no operation ${operationId} was sent` };
   if (row.state !== 'unknown')
@@ -151,7 +159,7 @@ export async function settle(
     outcome === 'executed'
       ? { outcome, result: null, isError: false, evidence: 'settlement' }
       : { outcome, detail: reason, evidence: 'settlement' };
-  tx.fact({ kind: 'operation.settlement', operationId, body: { outcome, by, reason } });
+  tx.fact({ kind: 'operation.settlement', operationId, body: { outcome, by, reason, verified } });
   const state = await recordOutcome(tx, { operationId, ending, settledBy: by });
   return state === null ? { ok: false, detail: `no operation ${operationId} was sent` } : { ok: true, state };
 }

@@ -3,6 +3,7 @@ import { unreachable } from '../../core/unreachable';
 import type { CallState } from '../../core/call-state';
 import type { Decision, Verdict, VerdictCode } from '../../core/decision';
 import {
+  isProof,
   judgeDecision,
   progressOf,
   type CountedDecision,
@@ -91,7 +92,7 @@ async function insertDecision(tx: Tx, { decision, signature }: DecisionToRecord)
     answer: decision.answer,
     reason: decision.reason ?? null,
     channel: decision.channel,
-    verified: signature === 'valid' ? 1 : 0,
+    verified: isProof(signature) ? 1 : 0,
     message: canonicalJson(jsonOf(decision)),
     decided_at: tx.nowMs,
   };

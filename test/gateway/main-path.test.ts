@@ -29,10 +29,14 @@ describe('a real MCP client behind the gateway', () => {
 
   test('a protected call is pending, and after the allow the same call runs once and says so [GATE-5, TIME-02]', async () => {
     const client = await stage.client();
+    const first = await callTool(client, 'apply_migration', migration('ADD main'));
+    expect(first.isError).toBe(false);
+    expect(textOf(first)).toMatch(/^NOT EXECUTED: /);
+    const { operationId } = approvalOf(first);
+    // The short wait may end before the request is on record.
+    await open(operationId);
     const pending = await callTool(client, 'apply_migration', migration('ADD main'));
-    expect(pending.isError).toBe(false);
     expect(textOf(pending)).toMatch(/^NOT EXECUTED: this call waits for approval/);
-    const { operationId } = approvalOf(pending);
     expect(pendingApproval(pending)).toMatchObject({ status: 'pending', operationId });
     expect((await stage.decide(await open(operationId), 'allow')).code).toBe('accepted');
     expect(ran('ADD main')).toBe(0);

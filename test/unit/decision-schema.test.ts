@@ -61,6 +61,20 @@ describe('signatures', () => {
   });
   const signed = signDecision(decision, privateKey);
 
+  test('by the key of the console are vouched for, for the people of the policy and nobody else', () => {
+    const console = generateReviewerKey();
+    const withConsole = {
+      ...policy([]),
+      console: { keys: [console.publicKey], operators: { groups: [], people: [] } },
+    };
+    expect(checkSignature(signDecision(decision, console.privateKey), withConsole)).toBe('vouched');
+    expect(checkSignature(signDecision(decision, console.privateKey), policy([]))).toBe('invalid');
+    const stranger = { ...decision, reviewer: 'mallory' };
+    expect(checkSignature(signDecision(stranger, console.privateKey), withConsole)).toBe('invalid');
+    const altered = { ...signDecision(decision, console.privateKey), answer: 'deny' as const };
+    expect(checkSignature(altered, withConsole)).toBe('invalid');
+  });
+
   test('by the key on record are valid, whatever channel the decision took', () => {
     expect(checkSignature(signed, policy([publicKey]))).toBe('valid');
     expect(checkSignature({ ...signed, channel: 'signal' }, policy([publicKey]))).toBe('valid');

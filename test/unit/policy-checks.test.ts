@@ -362,9 +362,9 @@ const ROWS: readonly Row[] = [
     ],
     problems: [
       '5:10 POLICY_WRONG_TYPE servers must be a mapping, not a list',
-      '6:1 POLICY_UNKNOWN_KEY older is not a key here; allowed: version, trust, people, servers, access, rules',
+      '6:1 POLICY_UNKNOWN_KEY older is not a key here; allowed: version, trust, people, console, servers, access, rules',
       '23:9 POLICY_WRONG_TYPE access must be a list, not a mapping',
-      '24:1 POLICY_UNKNOWN_KEY elder is not a key here; allowed: version, trust, people, servers, access, rules',
+      '24:1 POLICY_UNKNOWN_KEY elder is not a key here; allowed: version, trust, people, console, servers, access, rules',
     ],
   },
 ];

@@ -16,6 +16,7 @@ describe('the documentation names every key', () => {
 
   test.each([
     { of: 'the file', edits: [['people:\n', 'nothing: 1\npeople:\n']] },
+    { of: 'the console', edits: [['people:\n', 'console: { nothing: 1 }\npeople:\n']] },
     { of: 'a person', edits: [['dana: { ', 'dana: { nothing: 1, ']] },
     { of: 'a server', edits: [['    tools:\n', '    nothing: 1\n    tools:\n']] },
     { of: 'HTTP', edits: [['http: { ', 'http: { nothing: 1, ']] },

@@ -94,6 +94,30 @@ describe('the text of a policy file', () => {
     });
   });
 
+  test('reads the console: its keys, and who operates it', () => {
+    const key = `ed25519:${'A'.repeat(43)}`;
+    const people = 'people:\n  dana: { groups: [ops] }\nservers: {}\naccess: []\nrules: []\n';
+    expect(policyOf(`console: { key: '${key}', operators: { groups: [ops] } }\n${people}`).console).toEqual({
+      keys: [key],
+      operators: { groups: ['ops'], people: [] },
+    });
+    expect(policyOf(people)).not.toHaveProperty('console');
+    expect(problemsOf(`console: { key: nothing, operators: { groups: [opps], people: [eve] } }\n${people}`)).toEqual([
+      '1:17 POLICY_BAD_VALUE console.key must be "ed25519:" and 32 bytes in base64url [holdpoint key new prints it.]',
+    ]);
+    expect(problemsOf(`console: { key: '${key}', operators: { groups: [opps] } }\n${people}`)).toEqual([
+      '1:89 POLICY_NO_REVIEWERS console: the group "opps" has no members; groups with members: ops [Did you mean ops?]',
+    ]);
+  });
+
+  test('one key is not a person and the console', () => {
+    const key = `ed25519:${'A'.repeat(43)}`;
+    const text = `console: { key: '${key}' }\npeople:\n  dana: { key: '${key}' }\nservers: {}\naccess: []\nrules: []\n`;
+    expect(problemsOf(text)).toEqual([
+      expect.stringMatching(/^3:\d+ POLICY_DUPLICATE_NAME dana and the console both have "ed25519:A+"/),
+    ]);
+  });
+
   test('reads version and trust', () => {
     expect(policyOf(`version: 1\ntrust: signatures\n${EMPTY}`).trust).toBe('signatures');
     expect(problemsOf(`version: 2\ntrust: nobody\n${EMPTY}`)).toEqual([

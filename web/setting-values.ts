@@ -65,7 +65,7 @@ export function readOriginUrl(name: string, text: string): Read<string> {
 }
 
 /**
- * An address that decides whom the gateway lets in: over plain HTTP somebody on the way could put in keys of their
+ * An address that decides whom a server lets in: over plain HTTP somebody on the way could put in keys of their
  * own, so it has to be https but on this machine.
  */
 export function readTrustedUrl(name: string, text: string): Read<string> {

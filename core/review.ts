@@ -1,0 +1,82 @@
+import type { Decision } from './decision';
+import { approversAt, judgeDecision, progressOf, type CountedDecision, type Judgement } from './judge-decision';
+import type { Policy } from './policy';
+import type { ApprovalRequest, RequestStanding } from './request';
+import { eligibleReviewers, isSelf, personForSubject } from './reviewers';
+
+/** A request as people look at it: as asked, where it stands, what counts so far, and the people as they are now. */
+export interface Reviewed {
+  readonly request: ApprovalRequest;
+  readonly standing: RequestStanding;
+  /** Of every revision. */
+  readonly decisions: readonly (CountedDecision & { readonly revision: number })[];
+  readonly policy: Policy;
+}
+
+/** Who may allow now, and how many did of how many the open step needs. */
+export interface Asked {
+  readonly able: readonly string[];
+  readonly allows: number;
+  readonly needed: number;
+}
+
+/** By the people as they are now; null where nobody is asked any more. */
+export function askedOf(reviewed: Reviewed): Asked | null {
+  if (reviewed.standing.state !== 'pending') return null;
+  const judgement = judgementOf(reviewed);
+  const { ask, requester, policy } = judgement;
+  const able = ask.steps.flatMap((step) => {
+    if (step.kind === 'confirm') return [];
+    const approvers = approversAt(judgement, step);
+    return step.selfApproval ? approvers : approvers.filter((name) => !isSelf(policy, name, requester));
+  });
+  return { able: [...new Set(able)], ...(progressOf(judgement) ?? { allows: 0, needed: 0 }) };
+}
+
+/** What an answer of this person would be worth at `nowMs`, by the ledger's own rules. */
+export function judgedFor(reviewed: Reviewed, answer: Decision['answer'], at: { reviewer: string; nowMs: number }) {
+  const { operationId, revision, bindingDigest: digest } = reviewed.request;
+  const { reviewer, nowMs } = at;
+  const decision = {
+    v: 1,
+    decisionId: '',
+    operationId,
+    revision,
+    digest,
+    answer,
+    reviewer,
+    channel: 'console',
+  } as const;
+  return judgeDecision(judgementOf(reviewed), decision, { signature: 'vouched', nowMs });
+}
+
+/** Whether a person is, or on escalation would be, asked about a request. */
+export function mayReview(policy: Policy, request: ApprovalRequest, person: string): boolean {
+  const { ask } = request;
+  const asked = ask.steps.some((step) =>
+    step.kind === 'rule'
+      ? eligibleReviewers(policy, step.approvers).includes(person)
+      : personForSubject(policy, step.subject)?.name === person,
+  );
+  return asked || ask.escalate.some(({ to }) => eligibleReviewers(policy, to).includes(person));
+}
+
+/** The names of material fields that cannot be shown; what cannot be shown cannot be allowed. */
+export function notShown({ material }: ApprovalRequest): readonly string[] {
+  return material.filter(({ found }) => !found).map(({ name }) => name);
+}
+
+function judgementOf({ request, standing, decisions, policy }: Reviewed): Judgement {
+  const { ask, requester, revision, openedAtMs, deadlineAtMs, bindingDigest: digest } = request;
+  const { state, level } = standing;
+  return {
+    life: {
+      // Only the latest revision is superseded by none, and an earlier one is stale to any decision.
+      status: state === 'superseded' ? 'refused' : state,
+      ...{ revision, digest, openedAtMs, deadlineAtMs, level, schedule: ask },
+      dueAtMs: standing.dueAtMs ?? deadlineAtMs,
+    },
+    ...{ ask, requester, policy, trust: 'signatures' },
+    counted: decisions.filter((decision) => decision.revision === revision),
+  };
+}
