@@ -27,6 +27,6 @@ const HEADERS = {
 /** Sets on an answer what tells a browser to trust nothing but the console's own files, and to keep no page. */
 export function setSecurityHeaders({ req, res }: Context, isHttps: boolean): void {
   for (const [name, value] of Object.entries(HEADERS)) res.headers.set(name, value);
-  if (!req.path.startsWith('/assets/')) res.headers.set('cache-control', 'no-store');
+  if (!req.path.startsWith('/assets/') || !res.ok) res.headers.set('cache-control', 'no-store');
   if (isHttps) res.headers.set('strict-transport-security', `max-age=${YEAR_S}`);
 }
