@@ -1,0 +1,143 @@
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { createApi } from '../../console/api/create-api';
+import type { StreamTimes } from '../../console/live/event-stream';
+import { openLiveFeed } from '../../console/live/live-feed';
+import type { Env, Reviews, Viewer } from '../../console/ports';
+import { createReviews } from '../../console/reviews';
+import { generateReviewerKey } from '../../client/sign-decision';
+import type { Person, Policy } from '../../core/policy';
+import type { ApprovalRequest } from '../../core/request';
+import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
+import { answersAsDocumented, type ApiAnswer } from './answers-as-documented';
+import { breakable, type BreakableStore } from './breakable-store';
+import { COVERING, activate, openPending, prepared, type CallShape } from './ledger-fixture';
+import { recordedLog, type RecordedLog } from './recorded-log';
+import { freshStore, type FreshStore } from './stores';
+
+const person = (name: string, groups: string[]): Person => ({ name, groups, keys: [], subjects: [`user:${name}`] });
+
+const KEY = generateReviewerKey();
+
+/** dana and eli review, lena on escalation, amira asks and reviews nothing, omar operates, vik has nothing to do with it. */
+export const CONSOLE_POLICY: Policy = {
+  ...COVERING,
+  trust: 'signatures',
+  people: {
+    dana: person('dana', ['dba']),
+    eli: person('eli', ['dba']),
+    lena: person('lena', ['dba-leads']),
+    amira: person('amira', ['platform']),
+    omar: person('omar', []),
+    vik: person('vik', []),
+  },
+  console: { keys: [KEY.publicKey], operators: { groups: [], people: ['omar'] } },
+};
+
+export type PersonName = 'dana' | 'eli' | 'lena' | 'amira' | 'omar' | 'vik';
+
+export interface Caller {
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<ApiAnswer>;
+  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<ApiAnswer>;
+}
+
+/** The API on a real server over a real ledger; decisions go to the ledger as the worker would give them to it. */
+export interface ConsoleApi {
+  readonly url: string;
+  readonly fresh: FreshStore;
+  readonly store: BreakableStore;
+  readonly ledger: Ledger;
+  readonly log: RecordedLog;
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly reviews: Reviews;
+  /** Takes the place of the turns, for what only they answer. */
+  decide: (
+    ...given: Parameters<Parameters<typeof createReviews>[0]['decide']>
+  ) => ReturnType<Parameters<typeof createReviews>[0]['decide']>;
+  /** Every answer is checked against the document. */
+  as(name: PersonName): Caller;
+  ask(shape?: CallShape): Promise<ApprovalRequest>;
+  active(): Promise<Active>;
+  apply(policy: Policy): Promise<void>;
+  send(method: string, path: string, init?: RequestInit): Promise<ApiAnswer>;
+  close(): Promise<void>;
+}
+
+export interface ConsoleApiOptions {
+  readonly clock?: () => number;
+  readonly times?: StreamTimes;
+}
+
+export async function consoleApi({ clock, times }: ConsoleApiOptions = {}): Promise<ConsoleApi> {
+  const fresh = await freshStore('sqlite', clock === undefined ? {} : { clock });
+  const store = breakable(fresh.store);
+  const ledger = createLedger(store, { defaultTrust: 'signatures' });
+  await activate(ledger, CONSOLE_POLICY);
+  const log = recordedLog();
+  const live = openLiveFeed({ store, log });
+  const reviews = createReviews({ ledger, decide: (...given) => api.decide(...given), signingKey: KEY.privateKey });
+  const app = new Hono<Env>();
+  app.use('*', async (c, next) => {
+    c.set('viewer', await viewerOf(ledger, c.req.header('authorization') ?? ''));
+    await next();
+  });
+  app.route('/api/v1', createApi({ reviews, live, log, times }));
+  const server = createAdaptorServer({ fetch: app.fetch });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`;
+  const document = (await (await fetch(`${url}/openapi.json`)).json()) as Readonly<Record<string, unknown>>;
+  const check = answersAsDocumented(document);
+  const active = async () => (await ledger.activePolicy())!;
+  const send: ConsoleApi['send'] = async (method, path, init = {}) => {
+    const response = await fetch(url + path, { method, ...init });
+    const text = await response.text();
+    const type = response.headers.get('content-type') ?? '';
+    const body: unknown = /json/.test(type) && text !== '' ? JSON.parse(text) : null;
+    const answer = { status: response.status, type, headers: response.headers, text, body };
+    if (method !== 'HEAD') check(method, path, answer);
+    return answer;
+  };
+  const api: ConsoleApi = {
+    ...{ url, fresh, store, ledger, log, document, reviews, active, send },
+    decide: async (workflowId, decision) => (await ledger.recordDecision(decision, workflowId)).verdict,
+    as: (name) => ({
+      get: (path, headers = {}) => send('GET', path, { headers: { authorization: name, ...headers } }),
+      post: (path, body, headers = {}) =>
+        send('POST', path, {
+          headers: { authorization: name, 'content-type': 'application/json', ...headers },
+          body: typeof body === 'string' ? body : JSON.stringify(body),
+        }),
+    }),
+    ask: async (shape = {}) => {
+      const requester = { subject: 'user:amira', agent: 'bot', chain: [] };
+      return openPending(ledger, prepared({ requester, ...shape }), await active());
+    },
+    apply: async (policy) => void (await activate(ledger, policy)),
+    close: async () => {
+      await live.close();
+      await new Promise((resolve) => server.close(resolve));
+      await fresh.remove();
+    },
+  };
+  return api;
+}
+
+/** Who a token of these tests is: the person's own name. */
+async function viewerOf(ledger: Ledger, token: string): Promise<Viewer> {
+  const policy = CONSOLE_POLICY;
+  const now = await ledger.activePolicy().catch(() => null);
+  const known = (now?.policy ?? policy).people[token];
+  const isOperator = policy.console?.operators.people.includes(token) === true;
+  const groups = known?.groups ?? [];
+  return { name: token, groups, isOperator, sessionId: `test-${token}`, signedInAtMs: 1_796_121_000_000 };
+}
+
+/** What a person posts to allow or deny what they have read. */
+export function answering(
+  { revision, bindingDigest: digest }: Pick<ApprovalRequest, 'revision' | 'bindingDigest'>,
+  answer: 'allow' | 'deny',
+  more: Readonly<Record<string, unknown>> = {},
+) {
+  return { answer, revision, digest, ...(answer === 'deny' && { reason: 'not today' }), ...more };
+}
