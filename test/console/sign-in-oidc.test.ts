@@ -16,11 +16,11 @@ afterAll(async () => {
 
 type Turn = (url: string) => string;
 
-/** What a person does at the provider's interaction: sign in as `account`. */
+/** What a person does at the provider: sign in as `account`; where that is empty, refuse. */
 const as =
-  (account: string | null, more: Turn = (url) => url): Turn =>
+  (account: string, more: Turn = (url) => url): Turn =>
   (url) =>
-    more(url.includes('/interaction/') && account !== null ? `${url}?account=${account}` : url);
+    more(url.includes('/interaction/') ? `${url}?account=${account}` : url);
 const swapped =
   (from: RegExp, to: string): Turn =>
   (url) =>
@@ -81,7 +81,7 @@ describe('nobody is signed in', () => {
   });
 
   it('where the provider says that it refused', async () => {
-    await refused(as(null));
+    await refused(as(''));
     expect(reason()).toMatch(/access_denied/);
   });
 

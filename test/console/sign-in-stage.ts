@@ -46,7 +46,16 @@ export async function serveConsole(more: Partial<ConsoleSettings> = {}): Promise
   await new Promise<void>((resolve) => server.listen(settings.port, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    ...{ port, url: `http://127.0.0.1:${port}`, signIn, mint: createMint(KEY, nowMs), log, recorded, clock, people },
+    ...{
+      port,
+      url: `http://${settings.host}:${port}`,
+      signIn,
+      mint: createMint(KEY, nowMs),
+      log,
+      recorded,
+      clock,
+      people,
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

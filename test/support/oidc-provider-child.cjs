@@ -2,7 +2,7 @@
 
 /**
  * An OpenID provider in a process of its own. It says { port }, waits for { redirectUri }, and says { ready: true }.
- * Whoever signs in is named by `account` in the address of its interaction: no page, no password.
+ * Its one page lets anybody be anybody: a link for each account, and one without a name, which refuses.
  */
 const { createServer } = require('node:http');
 const { generateKeyPairSync } = require('node:crypto');
@@ -37,8 +37,16 @@ async function start(issuer, redirectUri) {
 }
 
 async function interact(provider, req, res) {
-  const account = new URL(req.url, 'http://localhost').searchParams.get('account');
-  const result = account === null ? { error: 'access_denied' } : { login: { accountId: account } };
+  const { pathname, searchParams } = new URL(req.url, 'http://localhost');
+  const account = searchParams.get('account');
+  if (account === null) {
+    const links = ['', ...Object.keys(ACCOUNTS)].map(
+      (name) => `<a href="${pathname}?account=${name}">${name || 'refuse'}</a>`,
+    );
+    res.writeHead(200, { 'content-type': 'text/html' }).end(`<title>Provider</title>${links.join(' ')}`);
+    return;
+  }
+  const result = account === '' ? { error: 'access_denied' } : { login: { accountId: account } };
   await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false });
 }
 
