@@ -69,30 +69,34 @@
     for (const time of root.querySelectorAll('time.relative')) time.dataset.now = Number(time.dataset.now) - passedMs;
   }
 
-  /** Rows are kept by their ids: one that has the focus keeps it, and stays where it is when the list has lost it. */
+  /** A link that has the focus is kept as it is; its row stays where it is, marked, when the list has lost it. */
+  function keepFocused(active, next) {
+    const row = active.closest('.row');
+    if (row === null) return;
+    const twin = next.querySelector(`#${CSS.escape(row.id)}`);
+    if (twin !== null) {
+      const link = [...twin.querySelectorAll('a, button, summary')].find((each) => each.outerHTML === active.outerHTML);
+      link?.replaceWith(active);
+      return;
+    }
+    const place = [...row.parentNode.children].indexOf(row);
+    const rows = next.querySelector('.requests');
+    if (!row.classList.contains('gone')) {
+      row.classList.add('gone');
+      (row.querySelector('.what') ?? row.firstElementChild).append(' (no longer in this list)');
+    }
+    rows?.insertBefore(row, rows.children[place] ?? null);
+  }
+
   function swapList(page) {
     const list = document.getElementById('list');
     const next = page.getElementById('list');
     if (list === null || next === null) return;
     settle(next);
-    const focused = list.contains(document.activeElement) ? document.activeElement.closest('.row, tr') : null;
-    if (focused === null) {
-      list.replaceChildren(...next.childNodes);
-      return;
-    }
-    const twin = page.getElementById(focused.id);
-    if (twin !== null) {
-      twin.replaceWith(focused);
-    } else {
-      focused.classList.add('gone');
-      const place = [...focused.parentNode.children].indexOf(focused);
-      const rows = next.querySelector('.requests, tbody');
-      if (rows === null) return;
-      rows.insertBefore(focused, rows.children[place] ?? null);
-    }
-    const path = document.activeElement;
+    const active = list.contains(document.activeElement) ? document.activeElement : null;
+    if (active !== null) keepFocused(active, next);
     list.replaceChildren(...next.childNodes);
-    path.focus({ preventScroll: true });
+    if (active?.isConnected) active.focus({ preventScroll: true });
   }
 
   // --- one request -------------------------------------------------------------------------------------------------

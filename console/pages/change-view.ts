@@ -2,16 +2,16 @@ import { html } from 'hono/html';
 import { showText } from '../../core/display';
 import { atPointer, type JsonValue } from '../../core/json';
 import type { ApprovalRequest } from '../../core/request';
-import { given, givenBlock, givenJson, givenValue, warning } from './given';
+import { given, givenBlock, givenJson, givenValue, named, warning } from './given';
 import type { Html } from './layout';
 
 /** What the call would change, as the tool server says it: the preview, the version of the target, its state now. */
 export function changeView(request: ApprovalRequest): Html | null {
-  const { preview, state, resourceVersion } = request;
-  if (preview === null && state === null && resourceVersion === null) return null;
+  const { preview, state, resourceVersion, expected } = request;
+  if (preview === null && state === null && resourceVersion === null && expected === null) return null;
   return html`<section aria-labelledby="change">
     <h2 id="change">What would change</h2>
-    ${preview === null ? null : previewView(preview)} ${versionView(request)}
+    ${preview === null ? null : previewView(preview)} ${expectedView(request)} ${versionView(request)}
     ${state === null ? null : stateView(state)}
   </section>`;
 }
@@ -36,6 +36,10 @@ function lineClass(line: string): string {
   if (line.startsWith('+')) return 'added';
   if (line.startsWith('-')) return 'removed';
   return line.startsWith('@@') ? 'place' : 'same';
+}
+
+function expectedView({ expected }: ApprovalRequest): Html | null {
+  return expected === null ? null : html`<p><span class="label">Expected result</span> ${named(expected)}</p>`;
 }
 
 function versionView({ resourceVersion, previousResourceVersion }: ApprovalRequest): Html | null {

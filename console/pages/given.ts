@@ -32,10 +32,13 @@ export function givenLine(value: JsonValue): Html {
 
 /** A value as it reads best: a short text in the line, everything else in an area of its own. */
 export function givenValue(value: JsonValue): Html {
-  if (typeof value === 'string') return value.includes('\n') ? givenBlock(value) : given(value);
+  if (typeof value === 'string')
+    return value.includes('\n') || value.length > LONGEST_IN_LINE ? givenBlock(value) : given(value);
   if (isJsonArray(value) || isJsonObject(value)) return givenJson(value);
   return givenLine(value);
 }
+
+const LONGEST_IN_LINE = 100;
 
 /** The parser drops one newline right after the tag, so there is always one to drop. */
 function preformatted(shown: string): Html {

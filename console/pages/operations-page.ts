@@ -37,7 +37,10 @@ export function operationsPage({ page: { items, next }, state }: OperationsPage)
       </nav>
     </header>
     <div id="list">
-      ${items.length === 0 ? emptyView(state) : table(items)}
+      ${items.length === 0 ? emptyView(state) : null}
+      <ol class="requests">
+        ${items.map(rowView)}
+      </ol>
       ${
         next === null
           ? null
@@ -55,31 +58,16 @@ function emptyView(state: OperationRecord['state'] | null): Html {
   return html`<p class="empty">No operation that you may see is here.</p>`;
 }
 
-function table(items: readonly OperationRecord[]): Html {
-  return html`<table class="cards">
-    <thead>
-      <tr>
-        <th scope="col">Operation</th>
-        <th scope="col">Outcome</th>
-        <th scope="col">Asked for</th>
-        <th scope="col">Sent</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${items.map(rowView)}
-    </tbody>
-  </table>`;
-}
-
-function rowView({ operationId, server, tool, state, evidence, requester, dispatchedAtMs }: OperationRecord): Html {
-  return html`<tr id="o-${operationId}">
-    <td><a href="/operations/${operationId}">${named(server)} / ${named(tool)}</a></td>
-    <td>
-      <span class="state ${state}">${OUTCOME_TEXT[state]}</span>${
-        evidence === null ? null : html` <span class="hint">by ${named(EVIDENCE_TEXT[evidence] ?? evidence)}</span>`
-      }
-    </td>
-    <td>${given(requester.subject)} by ${given(requester.agent)}</td>
-    <td>${absolute(dispatchedAtMs)}</td>
-  </tr>`;
+function rowView(operation: OperationRecord): Html {
+  const { operationId, server, tool, state, evidence, requester, dispatchedAtMs, isError } = operation;
+  const by =
+    evidence === null ? null : html` <span class="hint">by ${named(EVIDENCE_TEXT[evidence] ?? evidence)}</span>`;
+  return html`<li class="row" id="o-${operationId}">
+    <p class="what">
+      <a href="/operations/${operationId}">${named(server)} / ${named(tool)}</a>
+      <span class="state ${state}">${OUTCOME_TEXT[state]}</span>
+    </p>
+    <p class="asks">for ${given(requester.subject)} by ${given(requester.agent)}</p>
+    <p class="due">sent ${absolute(dispatchedAtMs)}<br />${by}${isError === true ? ', with an error' : null}</p>
+  </li>`;
 }

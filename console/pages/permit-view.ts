@@ -5,11 +5,11 @@ import type { RequestView } from '../ports';
 import { given, givenValue, named } from './given';
 import type { Html } from './layout';
 import { absolute, ago, moment } from './time';
-import { duration, EVIDENCE_TEXT, OUTCOME_TEXT, validityText } from './words';
+import { brief, duration, EVIDENCE_TEXT, OUTCOME_TEXT, reversibleText, validityText } from './words';
 
 /** What an allow would permit, until when it can be given, and by whom. */
 export function permitView(view: RequestView): Html {
-  const { request, standing } = view;
+  const { request } = view;
   const { ask } = request;
   return html`<section aria-labelledby="permit">
     <h2 id="permit">What an allow permits</h2>
@@ -19,6 +19,14 @@ export function permitView(view: RequestView): Html {
         <dd>${named(validityText(ask.validity, ask.bind))}</dd>
       </div>
       <div>
+        <dt>Can be undone</dt>
+        <dd class="${request.reversible === 'no' ? 'caution' : ''}">${named(reversibleText(request.reversible))}</dd>
+      </div>
+      <div>
+        <dt>Data class</dt>
+        <dd>${request.classification === null ? 'not stated' : named(request.classification)}</dd>
+      </div>
+      <div>
         <dt>Deadline</dt>
         <dd>${deadlineView(view)}</dd>
       </div>
@@ -26,14 +34,11 @@ export function permitView(view: RequestView): Html {
         <dt>Asked</dt>
         <dd>${named(ask.steps.map(describeStep).join(', then '))}${peopleView(view)}</dd>
       </div>
-      ${
-        ask.escalate.length === 0
-          ? null
-          : html`<div>
-              <dt>Escalation</dt>
-              <dd>${ask.escalate.map((level, index) => escalationView(view, { ...level, index, standing }))}</dd>
-            </div>`
-      }
+      ${escalationRow(view)}
+      <div>
+        <dt>Rule</dt>
+        <dd>${ruleView(request)}</dd>
+      </div>
     </dl>
   </section>`;
 }
@@ -60,20 +65,27 @@ function peopleView({ people }: RequestView): Html | null {
   return html`; ${able}; ${people.allows} of ${people.needed} so far`;
 }
 
-interface Level {
-  readonly index: number;
-  readonly afterMs: number;
-  readonly to: { readonly groups: readonly string[]; readonly people: readonly string[] };
-  readonly standing: RequestView['standing'];
+/** The levels that were reached, and while the request is open those to come. */
+function escalationRow({ request, standing, nowMs }: RequestView): Html | null {
+  const { escalate } = request.ask;
+  const levels = standing.state === 'pending' ? escalate : escalate.slice(0, standing.level);
+  if (levels.length === 0) return null;
+  const lines = levels.map(({ afterMs, to }, index) => {
+    const verb = index < standing.level ? 'escalated' : 'escalates';
+    const names = [...to.groups, ...to.people].join(', ');
+    return html`<div>${verb} ${moment(request.openedAtMs + afterMs, nowMs)} to ${named(names)}</div>`;
+  });
+  return html`<div>
+    <dt>Escalation</dt>
+    <dd>${lines}</dd>
+  </div>`;
 }
 
-function escalationView({ request, nowMs }: RequestView, { index, afterMs, to, standing }: Level): Html | null {
-  const reached = index < standing.level;
-  if (!reached && standing.state !== 'pending') return null;
-  const atMs = request.openedAtMs + afterMs;
-  return html`<div>
-    ${reached ? 'escalated' : 'escalates'} ${moment(atMs, nowMs)} to ${named([...to.groups, ...to.people].join(', '))}
-  </div>`;
+function ruleView({ ask, policyVersion }: RequestView['request']): Html {
+  const others = ask.matched.filter(({ id }) => id !== ask.rule?.id).map(({ id }) => id);
+  const rule = ask.rule === null ? 'the runtime itself' : html`${named(ask.rule.id)} @ ${brief(ask.rule.version)}`;
+  const also = others.length === 0 ? null : html`; also matched: ${named(others.join(', '))}`;
+  return html`${rule}, policy ${policyVersion}${also}`;
 }
 
 /** The decisions that count, of this revision and of those before. */
@@ -91,8 +103,8 @@ export function answersView({ request, decisions, nowMs }: RequestView): Html | 
 export function decisionLine(decision: DecisionRecord, revision: number, nowMs: number): Html {
   const { answer, reviewer, minutes, reason, verified, channel, atMs } = decision;
   return html`<li>
-    <strong class="answered ${answer}">${answer === 'allow' ? 'Allowed' : 'Denied'}</strong> by ${named(reviewer)}
-    ${minutes === null ? null : `for ${minutes} min`}
+    <strong>${answer === 'allow' ? 'Allowed' : 'Denied'}</strong> by ${named(reviewer)}
+    ${minutes === null ? null : `for ${minutes} min,`}
     ${decision.revision === revision ? null : `(revision ${decision.revision})`} ${ago(atMs, nowMs)},
     ${verified ? html`signed` : html`<strong class="caution">UNVERIFIED: not signed</strong>`}, by ${named(channel)}
     ${reason === null ? null : html`<div>Reason: ${givenValue(reason)}</div>`}

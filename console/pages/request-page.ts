@@ -6,7 +6,7 @@ import { given, named } from './given';
 import type { Html } from './layout';
 import { argumentsView } from './material-view';
 import { answersView, outcomeView, permitView } from './permit-view';
-import { riskView, similarView, recordView } from './request-facts';
+import { bindingView, similarView } from './request-facts';
 import { ago } from './time';
 import { CAUSE_TEXT, STANDING_TEXT } from './words';
 
@@ -35,8 +35,8 @@ export function requestPage({ view, viewer, keys, said }: RequestPage): Html {
           <h2 id="call">What will run</h2>
           ${argumentsView(request, nowMs)}
         </section>
-        ${changeView(request)} ${riskView(request)} ${similarView(request, nowMs)} ${contextView(request)}
-        ${recordView(request)} ${noteView(request)}
+        ${changeView(request)} ${similarView(request, nowMs)} ${contextView(request)} ${bindingView(request)}
+        ${noteView(request)}
       </div>
       <aside class="answer" aria-label="Answer">
         ${permitView(view)} ${answersView(view)} ${outcomeView(view)} ${decisionForms(view, viewer, keys)}
@@ -54,9 +54,13 @@ function headView(view: RequestView): Html {
       ${named(request.server)} / ${named(request.tool)}
       <span class="state ${standing.state}">${STANDING_TEXT[standing.state]}</span>
     </h1>
-    <p class="who">${requesterView(request)} ${ago(request.openedAtMs, nowMs)}</p>
+    <p class="who">${requesterView(request)} ${ago(request.openedAtMs, nowMs)}${untilView(view)}</p>
     ${titleView(request)}
   </header>`;
+}
+
+function untilView({ request, standing, nowMs }: RequestView): Html | null {
+  return standing.state === 'pending' ? html`, to be decided ${ago(request.deadlineAtMs, nowMs)}` : null;
 }
 
 function requesterView({ requester: { subject, agent, chain } }: RequestView['request']): Html {
