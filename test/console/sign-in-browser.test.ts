@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
-import { openBrowser, openWindow } from '../support/browser';
+import { axeViolations, openBrowser, openWindow } from '../support/browser';
 import { eventually } from '../support/eventually';
 import { startOidcProvider, type OidcProvider } from '../support/oidc-provider';
 import { serveConsole, type ConsoleServer } from './sign-in-stage';
@@ -60,6 +60,14 @@ describe('in a real browser', () => {
     await page.getByRole('link', { name: 'dana' }).click();
     await page.waitForURL(`${server.url}/?page=2`);
     expect(await page.textContent('#who')).toBe('dana');
+  });
+
+  it('the pages of the sign-in have no fault that axe finds', async () => {
+    const code = await server.mint.mintLink('dana', 60_000);
+    for (const path of ['/sign-in', `/sign-in/link?code=${code}`, '/sign-in/link?code=abc']) {
+      await page.goto(`${server.url}${path}`);
+      expect([path, await axeViolations(page)]).toEqual([path, []]);
+    }
   });
 
   it.each(['127.0.0.1', 'localhost'])(

@@ -55,6 +55,17 @@ describe('the sign-in at an OpenID provider', () => {
   });
 });
 
+it('begins under the public name, to which the provider leads back', async () => {
+  const { status, headers } = await new TestBrowser().visit(`${server.url}/sign-in/oidc?to=%2Fgrants`, {
+    headers: { host: `localhost:${server.port}` },
+  });
+  expect([status, headers.location, headers['set-cookie']]).toEqual([
+    302,
+    `${server.url}/sign-in/oidc?to=%2Fgrants`,
+    undefined,
+  ]);
+});
+
 describe('nobody is signed in', () => {
   const refused = async (turn: Turn): Promise<void> => {
     const browser = new TestBrowser();

@@ -56,8 +56,10 @@ describe('a sealed statement', () => {
 
   it('that was altered in any one character does not open [WEB-6]', async () => {
     const text = await seals.sealPerson('api', 'dana', 500);
+    // The next letter: at the end of a part it differs in bits that most readers leave unread.
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     for (let at = 0; at < text.length; at += 1) {
-      const other = text[at] === 'A' ? 'B' : 'A';
+      const other = letters[(letters.indexOf(text[at] ?? '') + 1) % letters.length] ?? '';
       expect([at, await seals.openPerson('api', text.slice(0, at) + other + text.slice(at + 1))]).toEqual([at, null]);
     }
   });
