@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generateKeyPair, SignJWT } from 'jose';
 import { ownPath } from '../../console/sign-in/own-path';
+import { newToken } from '../../gateway/edge/new-token';
 import { send, serveConsole, signedIn, TestBrowser, type ConsoleServer } from './sign-in-stage';
 
 let server: ConsoleServer;
@@ -181,12 +186,14 @@ describe('a token of the API', () => {
 
   it("is not an agent's token for the gateway, whoever owns the agent [FORGE-8]", async () => {
     server.people.set('user:dana', 'dana');
-    const agents = [
-      `hp_${'A'.repeat(43)}`,
-      [{ alg: 'none' }, { sub: 'dana', client_id: 'bot', groups: ['dba'] }, '']
-        .map((part) => Buffer.from(part === '' ? '' : JSON.stringify(part)).toString('base64url'))
-        .join('.'),
-    ];
+    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-agent-'));
+    const made = newToken(join(folder, 'tokens.json'), { subject: 'user:dana', agent: 'support-bot' });
+    rmSync(folder, { recursive: true });
+    const claims = { iss: 'https://login.example', sub: 'dana', client_id: 'support-bot', groups: ['dba'] };
+    const { privateKey } = await generateKeyPair('ES256');
+    const access = await new SignJWT(claims).setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' }).sign(privateKey);
+    const agents = [made.ok ? made.token : '', access];
+    expect(agents[0]).toMatch(/^hp_/);
     for (const token of agents) {
       const { status, text } = await ask(`Bearer ${token}`);
       expect([status, JSON.parse(text)]).toEqual([401, { code: 'UNAUTHENTICATED' }]);

@@ -8,7 +8,7 @@ import { createMint, type Mint } from '../../console/sign-in/mint';
 import { createSignIn, type SignIn } from '../../console/sign-in/sign-in';
 import { recordedLog, type RecordedLog } from '../support/recorded-log';
 
-export const KEY = Buffer.alloc(32, 7);
+const KEY = Buffer.alloc(32, 7);
 
 /** Names and subjects of the people of the policy. */
 const PEOPLE: Readonly<Record<string, string>> = { dana: 'dana', 'dana@example.com': 'dana', eli: 'eli' };
