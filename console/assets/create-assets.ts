@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Hono } from 'hono';
 
-const FILES = {
+/** Name and type of each. */
+export const ASSET_FILES = {
   'console.css': 'text/css; charset=utf-8',
   'console.js': 'text/javascript; charset=utf-8',
   'icon.svg': 'image/svg+xml',
@@ -15,7 +16,7 @@ const FILES = {
  */
 export function createAssets(): Hono {
   const assets = new Hono();
-  for (const [name, type] of Object.entries(FILES)) {
+  for (const [name, type] of Object.entries(ASSET_FILES)) {
     const bytes = readFileSync(join(__dirname, name));
     const tag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
     assets.get(`/${name}`, (c) => {

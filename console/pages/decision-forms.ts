@@ -1,10 +1,9 @@
 import { html } from 'hono/html';
-import { isShowable, showText } from '../../core/display';
+import { showText } from '../../core/display';
 import type { Validity } from '../../core/policy';
-import type { ApprovalRequest } from '../../core/request';
 import { notShown } from '../../core/review';
 import type { MayAnswer, RequestView, Viewer } from '../ports';
-import { named, textsOf } from './given';
+import { named } from './given';
 import type { Html } from './layout';
 
 /** What makes a form this session's and this decision's: made anew for each page, so a second click is no second decision. */
@@ -28,17 +27,12 @@ export function decisionForms(view: RequestView, viewer: Viewer, keys: FormKeys)
   </section>`;
 }
 
+/** What the page names as missing is allowed by nobody who reads it. */
 function readable({ request, mayAllow }: RequestView): MayAnswer {
-  const why = unreadable(request);
-  if (why === null || !mayAllow.ok) return mayAllow;
-  return { ok: false, code: 'NOT_SHOWN', detail: `${why}; what cannot be shown cannot be allowed` };
-}
-
-function unreadable(request: ApprovalRequest): string | null {
   const missing = notShown(request);
-  if (missing.length > 0) return `${missing.join(', ')}: missing from the call, or not of the declared type`;
-  const texts = [...textsOf(request.arguments), ...request.material.flatMap(({ value }) => textsOf(value))];
-  return texts.every(isShowable) ? null : 'a text of the call holds half a character, which nobody can see as it is';
+  if (missing.length === 0 || !mayAllow.ok) return mayAllow;
+  const detail = `${missing.join(', ')}: missing from the call, or not of the declared type; what cannot be shown cannot be allowed`;
+  return { ok: false, code: 'NOT_SHOWN', detail };
 }
 
 function notOffered(answer: 'allow' | 'deny', detail: string): Html {
