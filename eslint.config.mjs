@@ -11,7 +11,7 @@ const namedExportsOnly = [
 const hostGlobals = ['process', 'Buffer', 'crypto', 'fetch', 'structuredClone', 'performance', 'require', '__dirname'];
 
 export default tseslint.config(
-  { ignores: ['dist/', 'coverage/', '.holdpoint/', 'test/clients/*.mjs'] },
+  { ignores: ['dist/', 'coverage/', '.holdpoint/', 'test/clients/*.mjs', 'console/assets/*.js'] },
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {

@@ -3,6 +3,7 @@ import { addAudit } from './commands/audit';
 import { addDecide } from './commands/decide';
 import { addDev } from './commands/dev';
 import { addDoctor } from './commands/doctor';
+import { addConsole } from './commands/console';
 import { addGateway } from './commands/gateway';
 import { addGrant } from './commands/grant';
 import { addInit } from './commands/init';
@@ -75,6 +76,7 @@ export function createProgram(cli: Cli): Command {
     addLedger,
     addWorker,
     addGateway,
+    addConsole,
   ])
     add(program, cli);
   return program;

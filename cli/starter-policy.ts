@@ -2,10 +2,12 @@ export interface StarterPolicy {
   readonly server: string;
   readonly transport: { readonly url: string } | { readonly command: string; readonly args: readonly string[] };
   readonly reviewer: { readonly name: string; readonly publicKey: string };
+  /** By which the console of the same state folder signs. */
+  readonly consoleKey: string;
 }
 
 /** A policy to begin with: every destructive tool of one server asks one reviewer, each time. */
-export function starterPolicy({ server, transport, reviewer }: StarterPolicy): string {
+export function starterPolicy({ server, transport, reviewer, consoleKey }: StarterPolicy): string {
   const reach =
     'url' in transport
       ? `http: { url: ${text(transport.url)} }`
@@ -17,6 +19,11 @@ export function starterPolicy({ server, transport, reviewer }: StarterPolicy): s
 # Who may decide. The private half of the key stays with its owner: holdpoint key new.
 people:
   ${reviewer.name}: { groups: [reviewers], key: ${text(reviewer.publicKey)} }
+
+# The reviewers' console signs for people whom it signed in; operators also settle and revoke there.
+console:
+  key: ${text(consoleKey)}
+  operators: { groups: [reviewers] }
 
 # Which tools there are. A tool that is not listed here exists all the same, with these defaults.
 servers:

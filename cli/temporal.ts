@@ -17,7 +17,8 @@ export async function withTemporal<T>(io: Io, place: Place, work: (holdpoint: Ho
   }
 }
 
-async function connectTo({ env }: Io, place: Place): Promise<Holdpoint> {
+/** A connection to the Temporal of a place, for whoever keeps it open. */
+export async function connectTo({ env }: Io, place: Place): Promise<Holdpoint> {
   if (place.kind === 'dev') return connectToDev(place);
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, HOLDPOINT_TASK_QUEUE: taskQueue } = env;
   return connect({

@@ -28,7 +28,7 @@ const POLICY_POLL_MS = 500;
 export function addDev(program: Command, { io, end }: Cli): void {
   describeCommand(program.command('dev'), {
     summary:
-      'Run everything here: Temporal with its UI, a worker, the MCP gateway and, unless a policy of your own is active, an example tool server.',
+      "Run everything here: Temporal with its UI, a worker, the MCP gateway, the reviewers' console and, unless a policy of your own is active, an example tool server.",
     examples: ['holdpoint dev', 'holdpoint dev --no-example --state ~/holdpoint'],
     exits: ['unreachable'],
   })
@@ -89,7 +89,7 @@ interface Running {
 }
 
 /**
- * Keeps the stack whole until it cannot: a worker or a gateway that ends is started again, without Temporal there is
+ * Keeps the stack whole until it cannot: a worker, a gateway or a console that ends is started again, without Temporal there is
  * nothing to do.
  */
 async function supervise(io: Io, running: Running): Promise<ExitName> {
@@ -118,15 +118,14 @@ async function supervise(io: Io, running: Running): Promise<ExitName> {
   );
 }
 
-/** Runs worker and gateway until all is over, and says where everything is once both are up. */
+/** Runs worker, gateway and console until all is over, and says where everything is once they are up. */
 async function work(io: Io, running: Running, over: Over): Promise<void> {
   const { stack } = running;
-  io.stderr.write('… starting worker and gateway\n');
-  const up = (['worker', 'gateway'] as const).map(
+  io.stderr.write('… starting worker, gateway and console\n');
+  const up = (['worker', 'gateway', 'console'] as const).map(
     (name) =>
       new Promise<void>((resolve) => {
-        const start = name === 'worker' ? () => stack.startWorker() : () => stack.startGateway();
-        void keepUp(io, { name, start, over, onUp: resolve });
+        void keepUp(io, { name, start: () => stack.start(name), over, onUp: resolve });
       }),
   );
   if (await isOverBefore(over, Promise.all(up))) return;
@@ -146,7 +145,7 @@ async function shownNow(io: Io, { stack, stateDir }: Running): Promise<Shown> {
 async function waitForPolicy(io: Io, { stateDir, over }: { stateDir: string; over: Over }): Promise<boolean> {
   const command = commandName(io.env);
   io.stderr.write(
-    `\nNo policy is active, so no worker and no gateway runs. In another terminal: ${command} init, then ${command} policy apply policy.yaml\n`,
+    `\nNo policy is active, so no worker, gateway or console runs. In another terminal: ${command} init, then ${command} policy apply policy.yaml\n`,
   );
   while ((await activeAt(io, stateDir)) === null) {
     if (await isOverBefore(over, pause(POLICY_POLL_MS))) return false;

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { parsePolicyFile } from '../../core/policy-file';
 import { describeCommand, type Cli } from '../command';
-import { ensureReviewer, localUserName, makeStateFolder } from '../dev/state-folder';
+import { ensureConsole, ensureReviewer, localUserName, makeStateFolder } from '../dev/state-folder';
 import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
@@ -43,10 +43,16 @@ async function init(io: Io, file: string, options: Options): Promise<ExitName> {
   const stateDir = resolve(io.cwd, options.state ?? STATE_DIR);
   const name = options.reviewer ?? localUserName();
   // Judged with a key of no one, so that a name which cannot be used leaves nothing behind.
-  assertUsable(file, starterPolicy(policyOf(options, { name, publicKey: `ed25519:${'A'.repeat(43)}` })));
+  const nobodys = {
+    reviewer: { name, publicKey: `ed25519:${'A'.repeat(43)}` },
+    consoleKey: `ed25519:${'E'.repeat(43)}`,
+  };
+  assertUsable(file, starterPolicy({ ...nobodys, ...reachOf(options) }));
   await makeStateFolder(stateDir);
   const reviewer = await ensureReviewer(stateDir, name);
-  await writeFile(path, starterPolicy(policyOf(options, reviewer)), { flag: 'wx' }).catch((error: unknown) => {
+  const { publicKey: consoleKey } = await ensureConsole(stateDir);
+  const policy = starterPolicy({ ...reachOf(options), reviewer, consoleKey });
+  await writeFile(path, policy, { flag: 'wx' }).catch((error: unknown) => {
     const exists = errorCode(error) === 'EEXIST';
     throw new CliFailure(
       'refused',
@@ -61,9 +67,9 @@ async function init(io: Io, file: string, options: Options): Promise<ExitName> {
   return 'ok';
 }
 
-function policyOf({ server, url, command }: Options, reviewer: StarterPolicy['reviewer']): StarterPolicy {
+function reachOf({ server, url, command }: Options): Pick<StarterPolicy, 'server' | 'transport'> {
   const [program = '', ...args] = (command ?? '').split(/\s+/).filter((part) => part !== '');
-  return { server, transport: command === undefined ? { url } : { command: program, args }, reviewer };
+  return { server, transport: command === undefined ? { url } : { command: program, args } };
 }
 
 function assertUsable(file: string, text: string): void {

@@ -8,8 +8,8 @@ export interface ChildPlace {
   readonly dev: DevFile;
 }
 
-/** The user's own settings for another Temporal server, and for another gateway's clients. */
-const FOREIGN = /^(TEMPORAL|HOLDPOINT_GATEWAY_OAUTH)_/;
+/** The user's own settings for another Temporal server, for another gateway's clients, and for another console's people. */
+const FOREIGN = /^(TEMPORAL|HOLDPOINT_GATEWAY_OAUTH|HOLDPOINT_CONSOLE_OIDC)_/;
 
 /** The environment of a process that works on the stack's own Temporal and ledger, with nothing that leads elsewhere. */
 export async function childEnv({ stateDir, dev }: ChildPlace): Promise<NodeJS.ProcessEnv> {

@@ -31,6 +31,7 @@ export function devText(shown: Shown): string {
   const { temporal, example, healthUrl } = dev;
   const near = (path: string): string => safe(shorter(relative(cwd, path) || '.', path));
   const rows: readonly (readonly [string, string])[] = [
+    ...(dev.console === undefined ? [] : ([['console', dev.console.url]] as const)),
     ['waiting turns', waitingTurnsUrl(dev)],
     ['all turns', `${temporal.uiUrl}/namespaces/${temporal.namespace}/workflows`],
     ['Temporal', `${temporal.address}, namespace ${temporal.namespace}`],
@@ -54,7 +55,7 @@ export function devText(shown: Shown): string {
 export function upText(shown: Shown): string {
   const { active } = shown;
   const who = active === null ? [] : [whoText({ ...shown, active }), ''];
-  return ['Worker and gateway are up.', ...who, ...clientText(shown)].join('\n');
+  return ['Worker, gateway and console are up.', ...who, ...clientText(shown)].join('\n');
 }
 
 /** Where a client of MCP goes, and with whose token. */
@@ -93,6 +94,7 @@ function nextText(
     `  ${command} show${state} ID`,
     `  ${command} allow${state} ID${as}        or: ${command} deny${state} ID${as} --reason TEXT`,
     `  ${command} turn results${state} ID`,
+    `  ${command} console link${state}        prints where a browser signs in to decide`,
   ];
 }
 

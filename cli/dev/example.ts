@@ -9,7 +9,7 @@ import { startChild, type Child } from '../../worker/child-process';
 import { CliFailure } from '../failure';
 import { PACKAGE_DIR } from '../version';
 import { logFile } from './log-file';
-import type { LocalReviewer } from './state-folder';
+import { writeKeySet, type LocalConsole, type LocalReviewer } from './state-folder';
 
 /** Who asks and who decides in the worked example: two people, so that nobody approves what is theirs. */
 export const EXAMPLE_AGENT = { subject: 'user:amira', agent: 'support-bot' } as const;
@@ -35,10 +35,7 @@ export function exampleDatabase(stateDir: string): string {
 }
 
 /** Runs the example's MCP server as a process of its own. */
-export async function startExample(
-  stateDir: string,
-  { port, keySetFile }: { port: number; keySetFile: string },
-): Promise<Child> {
+export async function startExample(stateDir: string, port: number): Promise<Child> {
   const started = await startChild({
     command: process.execPath,
     args: [...process.execArgv, require.resolve('../../examples/production-migration/server')],
@@ -46,7 +43,7 @@ export async function startExample(
       ...process.env,
       EXAMPLE_PORT: String(port),
       EXAMPLE_DATA_DIR: exampleDataDir(stateDir),
-      HOLDPOINT_JWKS: keySetFile,
+      HOLDPOINT_JWKS: await writeKeySet(stateDir),
     },
     onLine: logFile(join(stateDir, 'example.log')),
   });
@@ -57,8 +54,11 @@ export async function startExample(
   throw new CliFailure('unreachable', `The example server did not start:\n${child.recentOutput()}`);
 }
 
-/** The example's policy with the address at which its server listens and the key of its reviewer. */
-export async function examplePolicy(url: string, reviewer: LocalReviewer): Promise<string> {
+/** The example's policy with the address at which its server listens and the keys of its reviewer and of the console. */
+export async function examplePolicy(
+  url: string,
+  { reviewer, console }: { readonly reviewer: LocalReviewer; readonly console: LocalConsole },
+): Promise<string> {
   const text = await readFile(POLICY_FILE, 'utf8');
   const filled = text
     .replace("'http://127.0.0.1:4100/mcp'", JSON.stringify(url))
@@ -66,7 +66,8 @@ export async function examplePolicy(url: string, reviewer: LocalReviewer): Promi
       `${EXAMPLE_REVIEWER}: { groups: [dba] }`,
       `${EXAMPLE_REVIEWER}: { groups: [dba], key: '${reviewer.publicKey}' }`,
     );
-  if (filled.includes(url) && filled.includes(reviewer.publicKey)) return filled;
+  const forConsole = `\nconsole:\n  key: '${console.publicKey}'\n  operators: { groups: [dba] }\n`;
+  if (filled.includes(url) && filled.includes(reviewer.publicKey)) return `${filled}${forConsole}`;
   throw new TypeError('the policy of the example has no place for the address or the key');
 }
 

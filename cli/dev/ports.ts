@@ -9,8 +9,9 @@ const ports = z.strictObject({
   ui: z.int(),
   health: z.int(),
   example: z.int(),
-  // A folder that was made before there was a gateway has none.
+  // A folder that was made before there was a gateway or a console has none.
   gateway: z.int().default(8484),
+  console: z.int().default(8485),
 });
 
 /**
@@ -19,9 +20,9 @@ const ports = z.strictObject({
  */
 export type Ports = Readonly<z.infer<typeof ports>>;
 
-const USUAL: Ports = { temporal: 7233, ui: 8233, health: 9464, example: 4100, gateway: 8484 };
+const USUAL: Ports = { temporal: 7233, ui: 8233, health: 9464, example: 4100, gateway: 8484, console: 8485 };
 
-const ANY: Ports = { temporal: 0, ui: 0, health: 0, example: 0, gateway: 0 };
+const ANY: Ports = { temporal: 0, ui: 0, health: 0, example: 0, gateway: 0, console: 0 };
 
 /** The ports of the last start, or the usual ones (`any`: whatever is free); another one for each that is taken. */
 export async function choosePorts(stateDir: string, first: 'usual' | 'any'): Promise<Ports> {
@@ -32,6 +33,7 @@ export async function choosePorts(stateDir: string, first: 'usual' | 'any'): Pro
     health: await freePort(wanted.health),
     example: await freePort(wanted.example),
     gateway: await freePort(wanted.gateway),
+    console: await freePort(wanted.console),
   };
 }
 

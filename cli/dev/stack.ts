@@ -25,8 +25,8 @@ import {
 } from './example';
 import { logFile } from './log-file';
 import { choosePorts, keepPorts, type Ports } from './ports';
-import { ensurePermitKey, ensureReviewer, localUserName, writeKeySet, type LocalReviewer } from './state-folder';
-import { GATEWAY, startPart, WORKER, type Part } from './start-part';
+import { ensureConsole, ensurePermitKey, ensureReviewer, localUserName, type LocalReviewer } from './state-folder';
+import { PARTS, startPart, type Part, type PartName } from './start-part';
 
 export interface StackOptions {
   /** Made already, and held by this process. */
@@ -43,16 +43,14 @@ export interface StackOptions {
 
 /** What `holdpoint dev` keeps running. Every process in it ends with this one, however that ends. */
 export interface Stack {
-  /** As of now: the addresses of worker and gateway may change. */
+  /** As of now: the addresses of worker, gateway and console may change. */
   readonly dev: DevFile;
   readonly temporal: TemporalServer;
   readonly example: Child | null;
   readonly policy: 'example' | 'own' | 'none';
   readonly reviewer: LocalReviewer;
-  /** Starts a worker; there may be one at a time. */
-  startWorker(): Promise<Child>;
-  /** Starts a gateway; there may be one at a time. */
-  startGateway(): Promise<Child>;
+  /** Starts a process of the stack; there may be one of each name at a time. */
+  start(name: PartName): Promise<Child>;
   /** Stops what was started in the reverse order, Temporal last. Safe to call twice. */
   stop(): Promise<void>;
 }
@@ -61,7 +59,7 @@ const NAMESPACE = 'default';
 const PART_GRACE_MS = 10_000;
 const PART_ATTEMPTS = 3;
 
-/** Starts everything but worker and gateway, which need an active policy. What was started is stopped where a step fails. */
+/** Starts everything but worker, gateway and console, which need an active policy. What was started is stopped where a step fails. */
 export async function startStack(options: StackOptions): Promise<Stack> {
   const stops: (() => Promise<unknown>)[] = [];
   const stop = async (): Promise<void> => {
@@ -92,11 +90,11 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
   const people = options.people ?? (withExample ? EXAMPLE_PEOPLE : { agent: DEVELOPER, reviewer: localUserName() });
   const reviewer = await ensureReviewer(stateDir, people.reviewer);
   if (withExample) onProgress('starting the example server');
-  const example = withExample
-    ? await startExample(stateDir, { port: ports.example, keySetFile: await writeKeySet(stateDir) })
-    : null;
+  const example = withExample ? await startExample(stateDir, ports.example) : null;
   if (example !== null) stops.push(() => example.stop());
-  const policy = await policyOf(ledgerUrl, withExample ? await examplePolicy(urls.example, reviewer) : null);
+  const console = await ensureConsole(stateDir);
+  const filled = withExample ? await examplePolicy(urls.example, { reviewer, console }) : null;
+  const policy = await policyOf(ledgerUrl, filled);
   await keepPorts(stateDir, ports);
   const dev: DevFile = {
     v: 1,
@@ -111,6 +109,7 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
     reviewer: { name: reviewer.name, keyFile: reviewer.keyFile },
     example: withExample ? { url: urls.example, database: exampleDatabase(stateDir) } : null,
     gateway: { url: urls.gateway, ...(await ensureAgentToken(stateDir, people.agent)) },
+    console: { url: urls.console, ...console.files },
   };
   await writeDevFile(stateDir, dev);
   stops.unshift(() => removeDevFile(stateDir));
@@ -125,8 +124,7 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
     policy,
     reviewer,
     stop,
-    startWorker: () => startOnPort(options, { part: WORKER, running, onStarted }),
-    startGateway: () => startOnPort(options, { part: GATEWAY, running, onStarted }),
+    start: (name) => startOnPort(options, { part: PARTS[name], running, onStarted }),
   };
 }
 
@@ -163,11 +161,12 @@ async function startOnPort(
 }
 
 function moved(dev: DevFile, urls: ReturnType<typeof urlsOf>): DevFile {
-  const { gateway } = dev;
+  const { gateway, console } = dev;
   return {
     ...dev,
     healthUrl: urls.health,
     ...(gateway !== undefined && { gateway: { ...gateway, url: urls.gateway } }),
+    ...(console !== undefined && { console: { ...console, url: urls.console } }),
   };
 }
 
@@ -176,11 +175,12 @@ const DEVELOPER = { subject: 'user:developer', agent: 'cli' } as const;
 
 const EXAMPLE_PEOPLE = { agent: EXAMPLE_AGENT, reviewer: EXAMPLE_REVIEWER } as const;
 
-function urlsOf({ health, example, gateway }: Ports) {
+function urlsOf({ health, example, gateway, console }: Ports) {
   return {
     health: `http://127.0.0.1:${health}`,
     example: `http://127.0.0.1:${example}/mcp`,
     gateway: `http://127.0.0.1:${gateway}`,
+    console: `http://127.0.0.1:${console}`,
   };
 }
 

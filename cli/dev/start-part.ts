@@ -5,10 +5,12 @@ import { childEnv, type ChildPlace } from './child-env';
 import { logFile } from './log-file';
 import type { Ports } from './ports';
 
+export type PartName = 'worker' | 'gateway' | 'console';
+
 /** A process of the stack that is a command of this package, and that needs an active policy. */
 export interface Part {
   /** The command, and the name of its log. */
-  readonly name: 'worker' | 'gateway';
+  readonly name: PartName;
   /** What it logs when it is there for others. */
   readonly ready: RegExp;
   /** The port that it listens on. */
@@ -44,9 +46,9 @@ export async function startPart(
   throw new CliFailure('unreachable', `The ${name} did not start:\n${child.recentOutput()}`);
 }
 
-export const WORKER: Part = { name: 'worker', ready: /"worker\.ready"/, port: 'health', env: () => ({}) };
+const WORKER: Part = { name: 'worker', ready: /"worker\.ready"/, port: 'health', env: () => ({}) };
 
-export const GATEWAY: Part = {
+const GATEWAY: Part = {
   name: 'gateway',
   ready: /"gateway\.listening"/,
   port: 'gateway',
@@ -55,5 +57,21 @@ export const GATEWAY: Part = {
     HOLDPOINT_GATEWAY_PORT: dev.gateway === undefined ? '0' : new URL(dev.gateway.url).port,
     HOLDPOINT_GATEWAY_PUBLIC_URL: '',
     HOLDPOINT_GATEWAY_TOKENS: dev.gateway?.tokensFile ?? '',
+    HOLDPOINT_CONSOLE_URL: dev.console?.url ?? '',
   }),
 };
+
+const CONSOLE: Part = {
+  name: 'console',
+  ready: /"console\.listening"/,
+  port: 'console',
+  env: ({ dev }) => ({
+    HOLDPOINT_CONSOLE_HOST: '127.0.0.1',
+    HOLDPOINT_CONSOLE_PORT: dev.console === undefined ? '0' : new URL(dev.console.url).port,
+    HOLDPOINT_CONSOLE_PUBLIC_URL: '',
+    HOLDPOINT_CONSOLE_KEY_FILE: dev.console?.keyFile ?? '',
+    HOLDPOINT_CONSOLE_SIGNING_KEY_FILE: dev.console?.signingKeyFile ?? '',
+  }),
+};
+
+export const PARTS: Readonly<Record<PartName, Part>> = { worker: WORKER, gateway: GATEWAY, console: CONSOLE };

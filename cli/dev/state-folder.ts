@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { userInfo } from 'node:os';
 import { generatePermitKey, jwksOf, loadPermitKey, savePermitKey } from '../../activities/permit-key';
 import { generateReviewerKey, publicKeyOf } from '../../client';
+import { newSealKey } from '../../console/sign-in/mint';
 import { CliFailure } from '../failure';
 import { PERMIT_KEY_FILE } from '../public-keys';
 import { safe } from '../text';
@@ -45,6 +46,21 @@ export interface LocalReviewer {
   readonly keyFile: string;
   /** For `people` in the policy. */
   readonly publicKey: string;
+}
+
+export interface LocalConsole {
+  readonly files: { readonly keyFile: string; readonly signingKeyFile: string };
+  /** For `console` in the policy. */
+  readonly publicKey: string;
+}
+
+/** The keys of the console in the state folder; made at the first use and kept, so that sessions and policies stay good. */
+export async function ensureConsole(stateDir: string): Promise<LocalConsole> {
+  const keyFile = join(stateDir, 'keys', 'console.key');
+  await writeFile(keyFile, `${newSealKey()}\n`, { mode: 0o600, flag: 'wx' }).catch(ignoreExisting);
+  // No name of a person ends in a dot and more: those are their own files.
+  const { keyFile: signingKeyFile, publicKey } = await ensureReviewer(stateDir, 'console.signing');
+  return { files: { keyFile, signingKeyFile }, publicKey };
 }
 
 /** A reviewer whose key is in the state folder; made at the first use. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { createSeals } from './sealed';
 
 /** Makes what lets a person in, for whoever holds the console's key: nothing is asked of the policy or the console. */
@@ -18,4 +19,9 @@ export function createMint(key: Uint8Array, nowMs: () => number = Date.now): Min
     mintLink: (person, forMs) => seals.sealPerson('link', person, forMs),
     mintToken: (person, forMs) => seals.sealPerson('api', person, forMs),
   };
+}
+
+/** What the key file of a new console holds: 32 random bytes in base64url. */
+export function newSealKey(): string {
+  return randomBytes(32).toString('base64url');
 }

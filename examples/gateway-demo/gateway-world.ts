@@ -86,7 +86,7 @@ async function run(place: Place, story: (world: GatewayWorld) => Promise<void>):
   try {
     await applyPolicy(ledger, place);
     progress('starting worker and gateway');
-    const parts = await Promise.all([stack.startWorker(), stack.startGateway()]);
+    const parts = await Promise.all([stack.start('worker'), stack.start('gateway')]);
     const endpoint = await connect(client, stack);
     const dev = { kind: 'dev', stateDir, dev: stack.dev, ledgerUrl: stack.dev.ledgerUrl } as const;
     const told = withTemporal(processIo(), dev, (holdpoint) =>

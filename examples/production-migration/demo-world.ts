@@ -56,7 +56,7 @@ export async function inWorld(
 
 async function run(folder: string, stack: Stack, story: (world: World) => Promise<void>): Promise<void> {
   progress('starting the worker');
-  await stack.startWorker();
+  await stack.start('worker');
   await withRecords(folder, stack, story);
 }
 

@@ -1,0 +1,20 @@
+import type { Policy } from '../core/policy';
+import { personOf } from '../core/policy-lookup';
+import { eligibleReviewers, personForSubject } from '../core/reviewers';
+import type { Identified, Viewer } from './ports';
+
+const NOBODY = { groups: [], people: [] } as const;
+
+/** The person whom a sign-in names, as the policy knows them now; null where it lists them no more. */
+export function viewerOf(policy: Policy | null, { person: name, sessionId, signedInAtMs }: Identified): Viewer | null {
+  const person = policy === null ? null : personOf(policy, name);
+  if (policy === null || person === null) return null;
+  const isOperator = eligibleReviewers(policy, policy.console?.operators ?? NOBODY).includes(name);
+  return { name, groups: person.groups, isOperator, sessionId, signedInAtMs };
+}
+
+/** The name in `people` that somebody's own name, or subject, is; null where the policy has no such person. */
+export function personNamed(policy: Policy | null, claim: string): string | null {
+  if (policy === null) return null;
+  return personOf(policy, claim)?.name ?? personForSubject(policy, claim)?.name ?? null;
+}
