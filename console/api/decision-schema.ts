@@ -12,8 +12,9 @@ const may = z
   ])
   .openapi('MayAnswer', { description: 'Whether this answer of the viewer could count now.' });
 
-export const requestView = requestRecord
-  .extend({
+export const requestView = z
+  .object({
+    ...requestRecord.shape,
     latestRevision: z.int(),
     decisions: z.array(decisionRecord).readonly(),
     operation: operationRecord.nullable(),

@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => api.close());
 
-type Operation = Readonly<Record<string, any>>;
+type Operation = { readonly operationId: string; readonly security?: unknown };
 
 function operations(): readonly (readonly [string, Operation])[] {
   const paths = api.document['paths'] as Readonly<Record<string, Readonly<Record<string, Operation>>>>;
@@ -45,7 +45,7 @@ it('documents every route, each with an id of its own', () => {
 
 it('needs a token for everything but the document itself', () => {
   expect(api.document['security']).toEqual([{ bearerAuth: [] }]);
-  const open = operations().filter(([, operation]) => operation['security'] !== undefined);
+  const open = operations().filter(([, operation]) => operation.security !== undefined);
   expect(open.map(([place]) => place)).toEqual(['GET /openapi.json']);
 });
 
