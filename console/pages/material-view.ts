@@ -18,7 +18,7 @@ export function argumentsView({ material, arguments: args }: Material, nowMs: nu
       ${others.map(
         ([name, value]) =>
           html`<div>
-            <dt>${named(name)} <span class="kind">other argument</span></dt>
+            <dt>${given(name)} <span class="kind">other argument</span></dt>
             <dd>${givenValue(value)}</dd>
           </div>`,
       )}

@@ -1,6 +1,6 @@
 import { html } from 'hono/html';
 import type { ApprovalRequest, SimilarOperation } from '../../core/request';
-import { given, named } from './given';
+import { given } from './given';
 import type { Html } from './layout';
 import { absolute, ago } from './time';
 
@@ -30,7 +30,7 @@ function similarLine({ operationId, atMs, requester, state }: SimilarOperation, 
 export function bindingView({ operationId, turnId, callId, bindingDigest }: ApprovalRequest): Html {
   return html`<section aria-labelledby="binding">
     <h2 id="binding">What a decision is bound to</h2>
-    <p class="binding"><code>${operationId}</code>, turn ${named(turnId)}, call ${named(callId)}</p>
+    <p class="binding"><code>${operationId}</code>, turn ${given(turnId)}, call ${given(callId)}</p>
     <p class="binding"><code>${bindingDigest}</code></p>
   </section>`;
 }

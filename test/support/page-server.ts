@@ -31,14 +31,15 @@ export interface PageServer {
   readonly url: string;
   /** Tells every open page of a change. */
   readonly tell: (change: LiveChange) => void;
-  /** Pages that follow changes now. */
-  readonly followers: () => number;
+  /** How often a page began to follow changes. */
+  readonly followed: () => number;
   readonly close: () => Promise<void>;
 }
 
 /** The same pages on a port of their own, with a stream of changes that the test feeds. */
 export async function startPageServer(reviews: FakeReviews, viewer: Viewer = VIEWER): Promise<PageServer> {
   const open = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  let followed = 0;
   const app = new Hono<Env>();
   app.get('/live', (c) => {
     let own: ReadableStreamDefaultController<Uint8Array> | null = null;
@@ -46,6 +47,7 @@ export async function startPageServer(reviews: FakeReviews, viewer: Viewer = VIE
       start(controller) {
         own = controller;
         open.add(controller);
+        followed += 1;
         controller.enqueue(new TextEncoder().encode('retry: 100\n\n'));
       },
       cancel() {
@@ -63,7 +65,7 @@ export async function startPageServer(reviews: FakeReviews, viewer: Viewer = VIE
       const text = `id: ${change.seq}\ndata: ${JSON.stringify(change)}\n\n`;
       for (const controller of open) controller.enqueue(new TextEncoder().encode(text));
     },
-    followers: () => open.size,
+    followed: () => followed,
     close: async () => {
       for (const controller of open) controller.close();
       await new Promise((resolve) => server.close(resolve));
