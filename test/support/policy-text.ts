@@ -16,6 +16,8 @@ export interface PolicyVariant {
   readonly preview?: boolean;
   /** JSON pointers into the arguments of `apply_migration`. */
   readonly secrets?: readonly string[];
+  /** A line about the console; none by default. */
+  readonly console?: string;
   /** Lines that stand in for parts of the standard policy. */
   readonly people?: string;
   readonly access?: string;
@@ -43,6 +45,7 @@ export function policyText(variant: PolicyVariant): string {
     quorum = 1,
   } = variant;
   return `trust: ${variant.trust ?? 'namespace'}
+${variant.console ?? ''}
 people:
 ${variant.people ?? PEOPLE}
 servers:
