@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { issuesText } from '../../core/schema-issues';
+import { LedgerError } from '../../ledger/ledger-error';
 import type { Log } from '../../ledger/log';
 import { BadCursor } from '../gather';
 import type { Env, Reviews } from '../ports';
 import { addDecision } from './decision-route';
+import { named } from './given';
 import { addGrants } from './grants-routes';
 import { failedPage } from './message-page';
 import { addOperations } from './operation-routes';
@@ -27,11 +29,13 @@ export function createPages(deps: PagesDeps): Hono<Env> {
   addDecision(pages, deps);
   addOperations(pages, deps);
   addGrants(pages, deps);
+  pages.all('*', showNotFound);
   pages.onError((error, c) => {
     if (error instanceof BadCursor)
       return showMalformed(c, 'This address names a page that the console gave to nobody');
     deps.log.error({ error: String(error) }, 'console.pageFailed');
-    return showPage(c, { title: 'This did not work', body: failedPage() }, 500);
+    const ofLedger = error instanceof LedgerError ? named(error.message) : null;
+    return showPage(c, { title: 'This did not work', body: failedPage(ofLedger) }, ofLedger === null ? 500 : 503);
   });
   return pages;
 }

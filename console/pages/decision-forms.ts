@@ -3,6 +3,7 @@ import { showText } from '../../core/display';
 import type { Validity } from '../../core/policy';
 import { notShown } from '../../core/review';
 import type { MayAnswer, RequestView, Viewer } from '../ports';
+import { notShownText } from '../view-of';
 import { named } from './given';
 import type { Html } from './layout';
 
@@ -19,24 +20,39 @@ export interface FormKeys {
  */
 export function decisionForms(view: RequestView, viewer: Viewer, keys: FormKeys): Html | null {
   if (view.standing.state !== 'pending' || view.latestRevision > view.request.revision) return null;
-  const mayAllow = readable(view);
   return html`<section aria-labelledby="decide">
     <h2 id="decide">Your decision, as ${showText(viewer.name)}</h2>
-    ${mayAllow.ok ? allowForm(view, keys) : notOffered('allow', mayAllow.detail)}
-    ${view.mayDeny.ok ? denyForm(view, keys) : notOffered('deny', view.mayDeny.detail)}
+    ${answers(view, viewer, keys)}
   </section>`;
+}
+
+function answers(view: RequestView, viewer: Viewer, keys: FormKeys): Html {
+  const [mayAllow, { mayDeny }] = [readable(view), view];
+  if (!mayAllow.ok && !mayDeny.ok && mayAllow.detail === mayDeny.detail) return notOffered('decide', mayAllow.detail);
+  const hasAllowed = view.decisions.some(
+    ({ reviewer, answer, revision }) =>
+      reviewer === viewer.name && answer === 'allow' && revision === view.request.revision,
+  );
+  const noAllow = (detail: string): Html => (hasAllowed ? allowedBefore() : notOffered('allow', detail));
+  return html`${mayAllow.ok ? allowForm(view, keys) : noAllow(mayAllow.detail)}
+  ${mayDeny.ok ? denyForm(view, keys) : notOffered('deny', mayDeny.detail)}`;
+}
+
+function allowedBefore(): Html {
+  return html`<p class="not-offered">You have allowed this; it still waits for others.</p>`;
 }
 
 /** What the page names as missing is allowed by nobody who reads it. */
 function readable({ request, mayAllow }: RequestView): MayAnswer {
   const missing = notShown(request);
   if (missing.length === 0 || !mayAllow.ok) return mayAllow;
-  const detail = `${missing.join(', ')}: missing from the call, or not of the declared type; what cannot be shown cannot be allowed`;
-  return { ok: false, code: 'NOT_SHOWN', detail };
+  return { ok: false, code: 'NOT_SHOWN', detail: notShownText(missing) };
 }
 
-function notOffered(answer: 'allow' | 'deny', detail: string): Html {
-  return html`<p class="not-offered">You cannot ${answer} this: ${named(detail.replace(/\.$/, ''))}.</p>`;
+function notOffered(answer: 'allow' | 'deny' | 'decide', detail: string): Html {
+  return html`<p class="not-offered">
+    You cannot ${answer}${answer === 'decide' ? ' on' : ''} this: ${named(detail.replace(/\.$/, ''))}.
+  </p>`;
 }
 
 function allowForm({ request }: RequestView, keys: FormKeys): Html {

@@ -33,11 +33,11 @@ export function notFoundPage(): Html {
   });
 }
 
-/** After a fault of ours: it says no more than that, the log has the rest. */
-export function failedPage(): Html {
+/** After a fault: what the ledger says of itself, or no more than that there is one; the log has the rest. */
+export function failedPage(detail: Html | null): Html {
   return messagePage({
     title: 'This did not work',
-    happened: 'The console met a fault that it did not expect; the log of the console has it.',
+    happened: detail ?? 'The console met a fault that it did not expect; the log of the console has it.',
     recorded: 'If you sent a decision, whether it is on record can be read on its request.',
     next: html`Reload the page in a moment. If it stays so, tell whoever runs Holdpoint; start from
       <a href="/">the requests that wait</a>.`,

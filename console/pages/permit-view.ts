@@ -19,7 +19,7 @@ export function permitView(view: RequestView): Html {
         <dd>${named(validityText(ask.validity, ask.bind))}</dd>
       </div>
       <div>
-        <dt>Can be undone</dt>
+        <dt>Undo</dt>
         <dd class="${request.reversible === 'no' ? 'caution' : ''}">${named(reversibleText(request.reversible))}</dd>
       </div>
       <div>
@@ -58,11 +58,14 @@ function closedView({ request, standing, nowMs }: Pick<RequestView, 'request' | 
   return html`${absolute(request.deadlineAtMs)}${closed}${reason}`;
 }
 
-function peopleView({ people }: RequestView): Html | null {
+function peopleView({ people, request }: RequestView): Html | null {
   if (people === null) return null;
   const names = people.able.map((name, index) => html`${index === 0 ? null : ', '}${named(name)}`);
-  const able = people.able.length === 0 ? 'nobody may allow it now' : html`may allow now: ${names}`;
-  return html`; ${able}; ${people.allows} of ${people.needed} so far`;
+  // Whose own confirmation is asked is named by the step itself.
+  const isConfirmed = request.ask.steps.some(({ kind }) => kind === 'confirm');
+  const nobody = isConfirmed ? null : html`; nobody may allow it now`;
+  const able = people.able.length === 0 ? nobody : html`; may allow now: ${names}`;
+  return html`${able}; ${people.allows} of ${people.needed} so far`;
 }
 
 /** The levels that were reached, and while the request is open those to come. */

@@ -1,6 +1,7 @@
 import type { GrantsView, OperationView, QueueQuery, Reviews, Viewer } from '../../console/ports';
 import type { GrantRecord } from '../../ledger/grant-queries';
 import type { OperationRecord } from '../../ledger/queries';
+import { LedgerError } from '../../ledger/ledger-error';
 import { BadCursor } from '../../console/gather';
 import { CSRF, pagesApp } from '../support/page-server';
 import { NOW_MS, OPERATION_ID, requestView, VIEWER } from '../support/request-views';
@@ -143,6 +144,23 @@ describe('the queue', () => {
     expect(status).toBe(500);
     expect(page).not.toContain('secret');
     expect(page).toContain('This did not work');
+  });
+});
+
+describe('what is not there, or away', () => {
+  it('is one page for everything that is not there', async () => {
+    const { status, page } = await textOf({}, '/nothing/here');
+    expect(status).toBe(404);
+    expect(page).toBe((await textOf({ request: async () => null }, '/requests/x')).page);
+  });
+
+  it('names the ledger that is away, and what that means', async () => {
+    const busy = new LedgerError('LEDGER_BUSY', { ledger: 'sqlite ledger.db', detail: 'locked' });
+    const error = jest.spyOn(console, 'error').mockImplementation(() => undefined);
+    const { status, page } = await textOf({ queue: () => Promise.reject(busy) }, '/');
+    error.mockRestore();
+    expect(status).toBe(503);
+    expect(page).toContain('The ledger sqlite ledger.db was locked by others for too long: locked.');
   });
 });
 

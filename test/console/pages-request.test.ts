@@ -215,6 +215,32 @@ describe('what a request offers', () => {
     expect(page).toContain('value="deny"');
   });
 
+  it('says once why somebody may neither allow nor deny', async () => {
+    const may = { ok: false, code: 'notAReviewer', detail: 'dana is not an approver of this request' } as const;
+    const page = await pageOf(requestView({}, { mayAllow: may, mayDeny: may }));
+    expect(page.split('dana is not an approver of this request')).toHaveLength(2);
+    expect(page).toContain('You cannot decide on this');
+    expect(page).not.toContain('name="decisionId"');
+  });
+
+  it('says to whom has allowed it that it waits for others, who may still deny it', async () => {
+    const mayAllow = { ok: false, code: 'accepted', detail: 'allow counted; more approvals are needed' } as const;
+    const page = await pageOf(requestView({}, { mayAllow, decisions: [DECISION] }));
+    expect(page).toContain('You have allowed this; it still waits for others.');
+    expect(page).not.toContain('You cannot allow this');
+    expect(page).toContain('value="deny"');
+  });
+
+  it('does not say that nobody may allow what waits for its own human', async () => {
+    const { ask } = requestView().request;
+    const steps = [{ kind: 'confirm', subject: 'user:amira' }] as const;
+    const people = { able: [], allows: 0, needed: 1 };
+    const own = await pageOf(requestView({ ask: { ...ask, steps } }, { people }));
+    expect(own).toContain('user:amira&#39;s own confirmation');
+    expect(own).not.toContain('nobody may allow it now');
+    expect(await pageOf(requestView({}, { people }))).toContain('nobody may allow it now');
+  });
+
   it('offers nothing on a revision that another has replaced, and leads to that', async () => {
     const page = await pageOf(requestView({}, { latestRevision: 2 }));
     expect(page).not.toContain('name="decisionId"');
