@@ -5,7 +5,7 @@ import { parseStrictJson } from '../../core/json';
 import type { Env } from '../ports';
 import { problem } from './problem';
 
-export const MAX_BODY_BYTES = 65_536;
+const MAX_BODY_BYTES = 65_536;
 
 const TOO_LARGE = `A body has at most ${MAX_BODY_BYTES} bytes.`;
 const NOT_JSON = 'Send the body as Content-Type: application/json, in UTF-8 and without Content-Encoding.';

@@ -40,7 +40,7 @@ const step = z
   ])
   .openapi('Step', { description: 'Who has to allow: the requester themselves, or a rule’s approvers.' });
 
-export const validity = z
+const validity = z
   .discriminatedUnion('kind', [
     z.object({ kind: z.literal('once') }),
     z.object({

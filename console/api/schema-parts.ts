@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 
-export const EXAMPLE_OPERATION = 'op_9f2c1b7a4e0d8c6f5a3b2e1d0c9f8a7b6c5d4e3f';
+const EXAMPLE_OPERATION = 'op_9f2c1b7a4e0d8c6f5a3b2e1d0c9f8a7b6c5d4e3f';
 export const EXAMPLE_DIGEST = 'sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae';
 
 export const timeMs = z.int().openapi({ description: 'Epoch milliseconds.', example: 1_796_121_000_000 });

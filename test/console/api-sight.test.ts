@@ -1,3 +1,4 @@
+import { waitingLines } from '../../examples/console-api/waiting';
 import { maskSecrets } from '../../activities/masking';
 import type { JsonObject } from '../../core/json';
 import { CONSOLE_POLICY, answering, consoleApi, type ConsoleApi, type PersonName } from '../support/console-api';
@@ -174,4 +175,16 @@ it('knows nobody whom the active policy does not list', async () => {
   const answer = await api.as('dana').get('/me');
   expect([answer.status, answer.body]).toMatchObject([401, { code: 'UNAUTHENTICATED' }]);
   expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+});
+
+it('serves the example: a line for each request that waits for the token’s person', async () => {
+  const request = await api.ask({ requester: of('u\u202e1') });
+  const lines = await waitingLines(api.url, 'dana');
+  expect(lines).toEqual([
+    expect.stringMatching(
+      new RegExp(`^${request.shortId}  orders-db/delete_rows  for user:u\\\\u202e1, (29|30) min left$`),
+    ),
+  ]);
+  expect(await waitingLines(api.url, 'lena')).toEqual([]);
+  await expect(waitingLines(api.url, 'nobody')).rejects.toThrow('UNAUTHENTICATED');
 });

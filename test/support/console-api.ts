@@ -1,4 +1,5 @@
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { Hono } from 'hono';
 import { createApi, DOCUMENT_PATH } from '../../console/api/create-api';
@@ -62,6 +63,8 @@ export interface ConsoleApi {
   ask(shape?: CallShape): Promise<ApprovalRequest>;
   active(): Promise<Active>;
   apply(policy: Policy): Promise<void>;
+  /** Whether the server holds the connection from this port open. */
+  holds(port: number | undefined): boolean;
   send(method: string, path: string, init?: RequestInit): Promise<ApiAnswer>;
   close(): Promise<void>;
 }
@@ -81,14 +84,18 @@ export async function consoleApi({ clock, times }: ConsoleApiOptions = {}): Prom
   const reviews = createReviews({ ledger, decide: (...given) => api.decide(...given), signingKey: KEY.privateKey });
   const app = new Hono<Env>();
   app.use('*', async (c, next) => {
-    const viewer = store.down ? WHILE_AWAY : await viewerOfToken(ledger, c.req.header('authorization') ?? '');
+    const viewer = store.down
+      ? WHILE_AWAY
+      : await viewerOfToken(ledger, (c.req.header('authorization') ?? '').replace(/^Bearer /, ''));
     if (viewer !== null) c.set('viewer', viewer);
     else if (!c.req.path.endsWith(DOCUMENT_PATH)) return problem({ code: 'UNAUTHENTICATED' });
     await next();
     return undefined;
   });
   app.route('/api/v1', createApi({ reviews, live, log, times }));
-  const server = createAdaptorServer({ fetch: app.fetch });
+  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`;
   const document = (await (await fetch(`${url}/openapi.json`)).json()) as Readonly<Record<string, unknown>>;
@@ -103,8 +110,16 @@ export async function consoleApi({ clock, times }: ConsoleApiOptions = {}): Prom
     if (method !== 'HEAD') check(method, path, answer);
     return answer;
   };
+  const close = async () => {
+    await live.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await fresh.remove();
+  };
+  let closed: Promise<void> | null = null;
   const api: ConsoleApi = {
     ...{ url, fresh, store, ledger, log, document, reviews, active, send },
+    holds: (port) => [...sockets].some(({ destroyed, remotePort }) => !destroyed && remotePort === port),
     decide: async (workflowId, decision) => (await ledger.recordDecision(decision, workflowId)).verdict,
     as: (name) => ({
       get: (path, headers = {}) => send('GET', path, { headers: { authorization: name, ...headers } }),
@@ -121,11 +136,7 @@ export async function consoleApi({ clock, times }: ConsoleApiOptions = {}): Prom
     apply: async (policy) => {
       await activate(ledger, policy);
     },
-    close: async () => {
-      await live.close();
-      await new Promise((resolve) => server.close(resolve));
-      await fresh.remove();
-    },
+    close: () => (closed ??= close()),
   };
   return api;
 }
