@@ -45,7 +45,9 @@ interface Running extends Settings {
 
 async function run(running: Running): Promise<ExitName> {
   const { settings, edge, log } = running;
-  const started = await startGateway(running);
+  const consoleUrl = running.env['HOLDPOINT_CONSOLE_URL'] ?? '';
+  const reviewUrl = (operationId: string) => (consoleUrl === '' ? null : `${consoleUrl}/requests/${operationId}`);
+  const started = await startGateway({ ...running, reviewUrl });
   if (!started.ok) {
     const { code, detail } = started;
     const exit = code === 'NO_POLICY' || code === 'PERMIT_KEY' ? 'refused' : 'unreachable';

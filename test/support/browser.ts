@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import axe, { type AxeResults } from 'axe-core';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
 
@@ -17,14 +19,24 @@ export interface Window {
 export const LAPTOP = { width: 1280, height: 800 } as const;
 export const PHONE = { width: 390, height: 844 } as const;
 
-/** The system's Chromium: `CHROMIUM_PATH`, else the first of these names on the path. */
-export function chromiumPath(env: NodeJS.ProcessEnv = process.env): string {
+/** `CHROMIUM_PATH`, else the first of these names on the path, else the one that `provideChromium` fetched. */
+function chromiumPath(env: NodeJS.ProcessEnv = process.env): string | null {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
-  const candidates = [env['CHROMIUM_PATH'] ?? '', ...names.flatMap((name) => folders.map((at) => join(at, name)))];
-  const found = candidates.find((path) => path !== '' && isExecutable(path));
-  if (found === undefined) throw new Error('browser tests need Chromium: set CHROMIUM_PATH to its program');
-  return found;
+  const onPath = names.flatMap((name) => folders.map((at) => join(at, name)));
+  const candidates = [env['CHROMIUM_PATH'] ?? '', ...onPath, chromium.executablePath()];
+  return candidates.find((path) => path !== '' && isExecutable(path)) ?? null;
+}
+
+const NO_CHROMIUM =
+  'browser tests need Chromium, and none was found or could be downloaded: install it, or set CHROMIUM_PATH to its program';
+
+/** Downloads a Chromium where the machine has none. Rejects where that cannot be done. */
+export async function provideChromium(): Promise<void> {
+  if (chromiumPath() !== null) return;
+  const cli = join(dirname(require.resolve('playwright-core/package.json')), 'cli.js');
+  await promisify(execFile)(process.execPath, [cli, 'install', 'chromium']).catch(() => undefined);
+  if (chromiumPath() === null) throw new Error(NO_CHROMIUM);
 }
 
 function isExecutable(path: string): boolean {
@@ -38,7 +50,9 @@ function isExecutable(path: string): boolean {
 
 /** One real browser for a file of tests; close it at the end. */
 export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: chromiumPath(), args: ['--disable-gpu', '--disable-dev-shm-usage'] });
+  const executablePath = chromiumPath();
+  if (executablePath === null) throw new Error(NO_CHROMIUM);
+  return chromium.launch({ executablePath, args: ['--disable-gpu', '--disable-dev-shm-usage'] });
 }
 
 /** A window of its own, with no cookies of another, which keeps account of what its page does. */

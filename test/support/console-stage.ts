@@ -13,6 +13,8 @@ const SIGNER = generateReviewerKey();
 /** What a policy says of the stage's console; `l1` operates it. */
 const CONSOLE_ENTRY = `console: { key: '${SIGNER.publicKey}', operators: { people: [l1] } }`;
 
+type ApiInit = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
+
 /** A worker, a ledger, a tool server, a console and a browser, all of them real. */
 export interface ConsoleStage extends Harness {
   readonly url: string;
@@ -23,7 +25,7 @@ export interface ConsoleStage extends Harness {
   /** A fresh link that signs a person in. */
   link(person: string, path?: string): Promise<string>;
   /** The API, in the name of a person. */
-  api(person: string, path: string, init?: RequestInit): Promise<Response>;
+  api(person: string, path: string, init?: ApiInit): Promise<Response>;
 }
 
 export async function startConsoleStage(options: HarnessOptions = {}): Promise<ConsoleStage> {

@@ -8,6 +8,7 @@ const NEEDS: Readonly<Record<string, readonly Service[]>> = {
   mcp: [],
   ledger: ['postgres'],
   cli: ['temporal'],
+  console: ['temporal', 'postgres', 'chromium'],
 };
 
 /** The part of Jest's configuration that says which files run. */

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
 import { findTemporalBinary } from '../../worker/temporal-binary';
 import { startTemporalServer } from '../../worker/temporal-server';
+import { provideChromium } from './browser';
 import { startPostgres } from './postgres-server';
 import { workflowBundle } from './workflow-bundle';
 
-export type Service = 'temporal' | 'postgres';
+export type Service = 'temporal' | 'postgres' | 'chromium';
 
 /** What `stopServices` needs; Jest runs set-up and tear-down in one process, but not as one module. */
 declare global {
@@ -19,6 +20,7 @@ export async function startServices(services: ReadonlySet<Service>): Promise<voi
   const starting: Promise<void>[] = [];
   if (services.has('temporal')) starting.push(provideTemporal(), provideBundle());
   if (services.has('postgres')) starting.push(providePostgres());
+  if (services.has('chromium')) starting.push(provideChromium());
   const failed = (await Promise.allSettled(starting)).filter((result) => result.status === 'rejected');
   if (failed.length === 0) return;
   await stopServices();
