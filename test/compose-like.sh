@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs by hand what docker-compose.yml runs in containers, where there is no container engine: the same scripts, and the
-# same environment, read from that file, with host names and ports replaced. Exits 0 when the worker and the
-# gateway were ready, and ended in order.
+# same environment, read from that file, with host names and ports replaced. Exits 0 when the worker, the
+# gateway and the console were ready, and ended in order.
 #
 # PostgreSQL is Debian's. Temporal is the real server where `temporal-server` and `temporal-sql-tool` are on PATH (and
 # TEMPORAL_SCHEMA_DIR names the schema folder of the same version); otherwise `temporal server start-dev` takes the
@@ -50,22 +50,24 @@ LEDGER_DB_PASSWORD=$(openssl rand -hex 24)
 HOLDPOINT_PAYLOAD_KEY=$(openssl rand -base64 32)
 export TEMPORAL_RETENTION=30d HOLDPOINT_WEBHOOKS='' HOLDPOINT_PERMIT_KEY_FILE="$work/permit-key"
 export HOLDPOINT_GATEWAY_TOKENS="$work/tokens.json"
+export HOLDPOINT_CONSOLE_KEY_FILE="$work/console-key" HOLDPOINT_CONSOLE_SIGNING_KEY_FILE="$work/console-signing-key"
 
 # The environment that docker-compose.yml gives a service, with this host in place of the network's names. The server's
 # inner ports (6933-6939, 7234-7246) stay: its membership table has no room for ports over 32767.
 export ports
 ports=$(node -e '
-  const servers = Array.from({ length: 4 }, () => require("node:net").createServer().listen(0, "127.0.0.1"));
+  const servers = Array.from({ length: 5 }, () => require("node:net").createServer().listen(0, "127.0.0.1"));
   setTimeout(() => {
     console.log(servers.map((server) => server.address().port).join(" "));
     servers.forEach((server) => server.close());
   }, 100);')
-read -r db_port grpc_port health_port gateway_port <<<"$ports"
+read -r db_port grpc_port health_port gateway_port console_port <<<"$ports"
+export HOLDPOINT_CONSOLE_URL="http://127.0.0.1:$console_port"
 service_env() { # SERVICE
   node - "$1" <<'JS'
 const { readFileSync } = require('node:fs');
 const { parse } = require('yaml');
-const [db, grpc, health, gateway] = process.env.ports.split(' ');
+const [db, grpc, health, gateway, consolePort] = process.env.ports.split(' ');
 const here = {
   SQL_HOST: '127.0.0.1',
   SQL_PORT: db,
@@ -81,6 +83,10 @@ const here = {
   HOLDPOINT_GATEWAY_PORT: gateway,
   HOLDPOINT_GATEWAY_PUBLIC_URL: `http://127.0.0.1:${gateway}`,
   HOLDPOINT_GATEWAY_TOKENS: process.env.HOLDPOINT_GATEWAY_TOKENS,
+  HOLDPOINT_CONSOLE_HOST: '127.0.0.1',
+  HOLDPOINT_CONSOLE_PORT: consolePort,
+  HOLDPOINT_CONSOLE_KEY_FILE: process.env.HOLDPOINT_CONSOLE_KEY_FILE,
+  HOLDPOINT_CONSOLE_SIGNING_KEY_FILE: process.env.HOLDPOINT_CONSOLE_SIGNING_KEY_FILE,
 };
 const service = process.argv[2];
 const { environment } = parse(readFileSync('docker-compose.yml', 'utf8')).services[service];
@@ -156,7 +162,17 @@ until_true 60 'the gateway' ready "$gateway_port"
 refused() { node -e 'fetch(process.argv[1], { method: "POST", headers: { authorization: `Bearer ${process.argv[2]}` } }).then(({ status }) => console.log(status))' \
   "http://127.0.0.1:$gateway_port/mcp/none" "$1"; }
 [ "$(refused "$token")" = 404 ] && [ "$(refused hp_wrong)" = 401 ] || fail 'the gateway does not tell tokens apart'
-for part in gateway worker; do
+step 'console'
+node dist/cli/main.js console key "$HOLDPOINT_CONSOLE_KEY_FILE" >>"$work/key.log" 2>&1 || fail 'no console key can be made'
+node dist/cli/main.js key new "$HOLDPOINT_CONSOLE_SIGNING_KEY_FILE" >>"$work/key.log" 2>&1 || fail 'no signing key can be made'
+in_background console run_in_service console node dist/cli/main.js console
+console=${pids[-1]}
+until_true 60 'the console' ready "$console_port"
+token=$(run_in_service console node dist/cli/main.js console token dana 2>"$work/token.log") || fail 'no API token can be made'
+requests() { node -e 'fetch(process.argv[1], { headers: { authorization: `Bearer ${process.argv[2]}` } }).then(({ status }) => console.log(status))' \
+  "http://127.0.0.1:$console_port/api/v1/requests" "$1"; }
+[ "$(requests "$token")" = 200 ] && [ "$(requests wrong)" = 401 ] || fail 'the console does not tell tokens apart'
+for part in console gateway worker; do
   kill -s TERM "${!part}"
   wait "${!part}" || fail "the $part did not stop cleanly"
   echo "the $part was ready, and stopped cleanly"

@@ -1,8 +1,11 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { generateReviewerKey } from '../client';
+import { readConsoleSettings } from '../console/settings';
+import { newSealKey } from '../console/sign-in/mint';
 import { newToken } from '../gateway/edge/new-token';
 import { readEdgeSettings } from '../gateway/edge/settings';
 import { SEARCH_ATTRIBUTES, SERVER_SETTINGS } from '../worker/temporal-server';
@@ -44,7 +47,7 @@ describe('docker-compose.yml', () => {
 
   test('opens ports to this host alone', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
-    expect(ports).toEqual(['127.0.0.1:8484:8484', '127.0.0.1:7233:7233', '127.0.0.1:8080:8080']);
+    expect(ports).toEqual(['127.0.0.1:8485:8485', '127.0.0.1:8484:8484', '127.0.0.1:7233:7233', '127.0.0.1:8080:8080']);
   });
 
   test('mounts only files that exist', () => {
@@ -58,6 +61,7 @@ describe('docker-compose.yml', () => {
   test('checks the health of everything that keeps running', () => {
     const running = Object.entries(services).filter(([, { restart }]) => restart === 'unless-stopped');
     expect(running.map(([name, { healthcheck }]) => [name, healthcheck !== undefined])).toEqual([
+      ['console', true],
       ['gateway', true],
       ['postgres', true],
       ['temporal', true],
@@ -75,7 +79,7 @@ describe('the gateway of docker-compose.yml', () => {
   const { worker, gateway } = services;
 
   test('works on the Temporal and the ledger of the worker, with the same keys', () => {
-    const shared = Object.entries(gateway?.environment ?? {}).filter(([name]) => !name.includes('_GATEWAY_'));
+    const shared = Object.entries(gateway?.environment ?? {}).filter(([name]) => !/_(GATEWAY|CONSOLE)_/.test(name));
     expect(shared.map(([name]) => name)).toEqual([
       'TEMPORAL_ADDRESS',
       'TEMPORAL_NAMESPACE',
@@ -98,6 +102,47 @@ describe('the gateway of docker-compose.yml', () => {
     newToken(tokens, { subject: 'user:amira', agent: 'bot' });
     const env = { ...gateway?.environment, HOLDPOINT_GATEWAY_TOKENS: tokens };
     expect(readEdgeSettings(env)).toMatchObject({ ok: true, settings: { host: '0.0.0.0', port: 8484 } });
+    rmSync(folder, { recursive: true });
+  });
+});
+
+describe('the console of docker-compose.yml', () => {
+  const { worker, gateway, console } = services;
+
+  test('works on the Temporal and the ledger of the worker, and has no key of permits', () => {
+    const shared = Object.entries(console?.environment ?? {}).filter(([name]) => !name.includes('_CONSOLE_'));
+    expect(shared.map(([name]) => name)).toEqual([
+      'TEMPORAL_ADDRESS',
+      'TEMPORAL_NAMESPACE',
+      'HOLDPOINT_LEDGER_URL',
+      'HOLDPOINT_PAYLOAD_KEY',
+    ]);
+    expect(worker?.environment).toMatchObject(Object.fromEntries(shared));
+  });
+
+  test('is where the answers of the gateway lead', () => {
+    expect(gateway?.environment?.['HOLDPOINT_CONSOLE_URL']).toBe(
+      console?.environment?.['HOLDPOINT_CONSOLE_PUBLIC_URL'],
+    );
+  });
+
+  test('has settings that the console takes', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'holdpoint-compose-'));
+    const [key, signing] = [join(folder, 'key'), join(folder, 'signing')];
+    writeFileSync(key, newSealKey(), { mode: 0o600 });
+    writeFileSync(signing, generateReviewerKey().privateKey, { mode: 0o600 });
+    const given = {
+      HOLDPOINT_CONSOLE_PUBLIC_URL: 'https://approve.example',
+      HOLDPOINT_CONSOLE_KEY_FILE: key,
+      HOLDPOINT_CONSOLE_SIGNING_KEY_FILE: signing,
+      ...{
+        HOLDPOINT_CONSOLE_OIDC_ISSUER: '',
+        HOLDPOINT_CONSOLE_OIDC_CLIENT_ID: '',
+        HOLDPOINT_CONSOLE_OIDC_CLIENT_SECRET: '',
+      },
+    };
+    const read = readConsoleSettings({ ...console?.environment, ...given });
+    expect(read).toMatchObject({ ok: true, settings: { host: '0.0.0.0', port: 8485, oidc: null } });
     rmSync(folder, { recursive: true });
   });
 });
