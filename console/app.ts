@@ -1,10 +1,11 @@
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
-import { showText } from '../core/display';
+import { cut, showText } from '../core/display';
 import type { Policy } from '../core/policy';
 import { LedgerError } from '../ledger/ledger-error';
 import type { Log } from '../ledger/log';
 import { API_PATH, createApi, DOCUMENT_PATH } from './api/create-api';
+import { failure } from './api/failure';
 import { problem } from './api/problem';
 import { createAssets } from './assets/create-assets';
 import { createGuard } from './guard';
@@ -92,6 +93,7 @@ async function unlisted(c: Context, { person }: Identified): Promise<Response> {
 }
 
 async function failed(error: Error, c: Context, log: Log): Promise<Response> {
+  if (c.req.path.startsWith(API_PATH)) return failure(error, { path: showText(cut(c.req.path, 200)), log });
   log.error({ error: String(error), path: c.req.path }, 'console.failed');
   const title = 'Not available now';
   const happened = error instanceof LedgerError ? error.message : 'The console failed, and its log says why.';
