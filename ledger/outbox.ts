@@ -1,26 +1,35 @@
-import { expressionBuilder, type Kysely } from 'kysely';
-import type { Database } from './schema';
+import { expressionBuilder, type Kysely, type Updateable } from 'kysely';
+import type { Database, DeliveriesTable } from './schema';
 import type { Store, Tx } from './transaction';
 
 /** Events that are looked at in one transaction. */
 const PAGE = 500;
 
+const EVENT_COLUMNS = ['event_id as eventId', 'type', 'body', 'created_at as createdAtMs'] as const;
+
 export interface OutboxReader {
   /** The name under which an endpoint's state is kept; its address may change. */
   readonly endpoint: string;
   readonly wants: (type: string) => boolean;
+  /** When an event that is wanted is due; null where it is not wanted after all. At once where this is left out. */
+  readonly dueAtMs?: ((event: OutboxedEvent) => number | null) | undefined;
+}
+
+/** An event as it lies in the outbox. */
+export interface OutboxedEvent {
+  readonly eventId: string;
+  readonly type: string;
+  /** The stored bytes of the CloudEvent. */
+  readonly body: string;
+  readonly createdAtMs: number;
 }
 
 /** An event that this process may send until its lease is over. */
-export interface ClaimedDelivery {
+export interface ClaimedDelivery extends OutboxedEvent {
   readonly endpoint: string;
   readonly position: number;
-  readonly eventId: string;
-  /** The stored bytes of the CloudEvent. */
-  readonly body: string;
   /** This attempt's number, from 1. */
   readonly attempt: number;
-  readonly createdAtMs: number;
 }
 
 /** Whether there is an event to send to an endpoint now. Reads only, so that idle relays never take the write lock. */
@@ -71,7 +80,7 @@ export async function claimDeliveries(
     const attempts = new Map(claimed.map((row) => [row.position, row.attempts]));
     const events = await tx.db
       .selectFrom('outbox')
-      .select(['position', 'event_id as eventId', 'body', 'created_at as createdAtMs'])
+      .select(['position', ...EVENT_COLUMNS])
       .where('position', 'in', [...attempts.keys()])
       .orderBy('position')
       .execute();
@@ -97,15 +106,32 @@ export async function recordFailed(
   store: Store,
   { delivery, error, retryInMs }: { delivery: ClaimedDelivery; error: string; retryInMs: number | null },
 ): Promise<void> {
-  const { endpoint, position, attempt } = delivery;
+  await change(store, delivery, (nowMs) =>
+    retryInMs === null ? { given_up_at: nowMs, last_error: error } : { due_at: nowMs + retryInMs, last_error: error },
+  );
+}
+
+/** Notes that nothing was sent: it is looked at again in `againInMs`, or was superfluous where that is null. */
+export async function recordUnsent(
+  store: Store,
+  { delivery, reason, againInMs }: { delivery: ClaimedDelivery; reason: string; againInMs: number | null },
+): Promise<void> {
+  // What was not sent was no attempt: whatever has more than none may have arrived.
+  const unsent = { attempts: delivery.attempt - 1, last_error: `not sent: ${reason}` };
+  await change(store, delivery, (nowMs) =>
+    againInMs === null ? { ...unsent, delivered_at: nowMs } : { ...unsent, due_at: nowMs + againInMs },
+  );
+}
+
+async function change(
+  store: Store,
+  { endpoint, position, attempt }: ClaimedDelivery,
+  changed: (nowMs: number) => Updateable<DeliveriesTable>,
+): Promise<void> {
   await store.write((tx) =>
     tx.db
       .updateTable('deliveries')
-      .set(
-        retryInMs === null
-          ? { given_up_at: tx.nowMs, last_error: error }
-          : { due_at: tx.nowMs + retryInMs, last_error: error },
-      )
+      .set(changed(tx.nowMs))
       .where('endpoint', '=', endpoint)
       .where('position', '=', position)
       // Another process may try already, after this one's lease was over.
@@ -116,7 +142,7 @@ export async function recordFailed(
 }
 
 /** Makes a delivery of each event that the endpoint wants and was not asked about. */
-async function handOut(tx: Tx, { endpoint, wants }: OutboxReader): Promise<void> {
+async function handOut(tx: Tx, { endpoint, wants, dueAtMs }: OutboxReader): Promise<void> {
   const from = await lockEndpoint(tx, endpoint);
   const events = await tx.db
     .selectFrom('outbox')
@@ -127,19 +153,39 @@ async function handOut(tx: Tx, { endpoint, wants }: OutboxReader): Promise<void>
     .execute();
   const last = events.at(-1);
   if (last === undefined) return;
-  const rows = events
-    .filter(({ type }) => wants(type))
-    .map(({ position }) => ({
-      endpoint,
-      position,
-      attempts: 0,
-      due_at: tx.nowMs,
-      delivered_at: null,
-      given_up_at: null,
-      last_error: null,
-    }));
+  const wanted = events.filter(({ type }) => wants(type)).map(({ position }) => position);
+  const due =
+    dueAtMs === undefined
+      ? wanted.map((position) => ({ position, due_at: tx.nowMs }))
+      : await planned(tx, wanted, dueAtMs);
+  const rows = due.map((row) => ({
+    ...row,
+    endpoint,
+    attempts: 0,
+    delivered_at: null,
+    given_up_at: null,
+    last_error: null,
+  }));
   if (rows.length > 0) await tx.db.insertInto('deliveries').values(rows).execute();
   await tx.db.updateTable('endpoints').set({ position: last.position }).where('endpoint', '=', endpoint).execute();
+}
+
+async function planned(
+  tx: Tx,
+  positions: readonly number[],
+  dueAtMs: (event: OutboxedEvent) => number | null,
+): Promise<readonly { readonly position: number; readonly due_at: number }[]> {
+  if (positions.length === 0) return [];
+  const events = await tx.db
+    .selectFrom('outbox')
+    .select(['position', ...EVENT_COLUMNS])
+    .where('position', 'in', positions)
+    .orderBy('position')
+    .execute();
+  return events.flatMap((event) => {
+    const atMs = dueAtMs(event);
+    return atMs === null ? [] : [{ position: event.position, due_at: atMs }];
+  });
 }
 
 /** How far an endpoint got, locked until the transaction ends. */

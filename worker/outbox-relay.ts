@@ -1,12 +1,18 @@
+import { unreachable } from '../core/unreachable';
 import { reasonOf } from '../ledger/ledger-error';
 import type { Log } from '../ledger/log';
-import { claimDeliveries, hasDeliveries, recordDelivered, recordFailed, type ClaimedDelivery } from '../ledger/outbox';
+import { claimDeliveries, hasDeliveries, recordDelivered, recordFailed, recordUnsent } from '../ledger/outbox';
+import type { ClaimedDelivery } from '../ledger/outbox';
 import type { Store } from '../ledger/transaction';
-import { checkEndpoint, sendWebhook, type CheckedEndpoint, type WebhookEndpoint } from './webhook';
+import { Pace } from './pace';
+import type { Attempt, RelayEndpoint } from './relay-endpoint';
+import { webhookEndpoint, type WebhookEndpoint } from './webhook';
 
 export interface OutboxRelayOptions {
   readonly store: Store;
   readonly endpoints: readonly WebhookEndpoint[];
+  /** What else events are brought to. */
+  readonly notices?: readonly RelayEndpoint[];
   readonly log: Log;
   /** How often an idle endpoint looks for events: 500 ms by default. */
   readonly pollMs?: number;
@@ -25,21 +31,25 @@ export interface OutboxRelay {
   stop(): Promise<void>;
 }
 
-type Settings = Required<Omit<OutboxRelayOptions, 'endpoints'>>;
+type Settings = Required<Omit<OutboxRelayOptions, 'endpoints' | 'notices'>>;
 
 const IN_FLIGHT = 8;
-const MAX_WAIT_MS = 300_000;
 
 /**
- * Sends the outbox to webhooks, at least once and with the same id on each try. Endpoints know nothing of each other, and
- * any number of processes may relay one ledger: an event is claimed before it is sent.
+ * Sends the outbox to webhooks and further endpoints, at least once and with the same id on each try. Endpoints know
+ * nothing of each other, and any number of processes may relay one ledger: an event is claimed before it is sent.
  */
-export function startOutboxRelay({ endpoints, ...options }: OutboxRelayOptions): OutboxRelay {
+export function startOutboxRelay({ endpoints, notices = [], ...options }: OutboxRelayOptions): OutboxRelay {
   const defaults = { pollMs: 500, timeoutMs: 15_000, retryMs: 1_000, giveUpMs: 3 * 86_400_000, drainMs: 5_000 };
-  const checked = endpoints.map(checkEndpoint);
-  const ids = new Set(checked.map(({ id }) => id));
-  if (ids.size < checked.length) throw new TypeError('Two webhooks have the same id, and so would share their state');
-  const lanes = checked.map((endpoint) => new Lane(endpoint, { ...defaults, ...options }));
+  const all = [...endpoints.map(webhookEndpoint), ...notices];
+  const ids = new Set(all.map(({ id }) => id));
+  if (ids.size < all.length) throw new TypeError('Two webhooks have the same id, and so would share their state');
+  const settings = { ...defaults, ...options };
+  const paces = new Map(all.map(({ pace }) => [pace, new Pace(settings.retryMs)]));
+  const lanes = all.map((endpoint) => {
+    const pace = paces.get(endpoint.pace) ?? new Pace(settings.retryMs);
+    return new Lane(endpoint, settings, pace);
+  });
   const running = lanes.map((lane) => lane.run());
   return {
     async stop() {
@@ -51,17 +61,17 @@ export function startOutboxRelay({ endpoints, ...options }: OutboxRelayOptions):
 
 /** The way to one endpoint. After a failure it sends one event at a time, with growing pauses, until one arrives. */
 class Lane {
-  readonly #endpoint: CheckedEndpoint;
+  readonly #endpoint: RelayEndpoint;
   readonly #settings: Settings;
+  readonly #pace: Pace;
   readonly #inFlight = new Set<Promise<void>>();
-  #failures = 0;
-  #resumeAtMs = 0;
   #stopAtMs = Number.POSITIVE_INFINITY;
   #wake: () => void = () => undefined;
 
-  constructor(endpoint: CheckedEndpoint, settings: Settings) {
+  constructor(endpoint: RelayEndpoint, settings: Settings, pace: Pace) {
     this.#endpoint = endpoint;
     this.#settings = settings;
+    this.#pace = pace;
   }
 
   async run(): Promise<void> {
@@ -85,18 +95,18 @@ class Lane {
 
   /** Nothing is due any more, or no time is left, or the endpoint does not take it. */
   #isDrained(): boolean {
-    return this.#inFlight.size === 0 || this.#failures > 0 || performance.now() >= this.#stopAtMs;
+    return this.#inFlight.size === 0 || this.#pace.isSlow || performance.now() >= this.#stopAtMs;
   }
 
   async #claim(): Promise<readonly ClaimedDelivery[]> {
     const { store, log, timeoutMs } = this.#settings;
-    const { id, wants } = this.#endpoint;
-    const limit = this.#failures > 0 ? 1 - this.#inFlight.size : IN_FLIGHT - this.#inFlight.size;
-    if (limit <= 0 || performance.now() < this.#resumeAtMs) return [];
+    const { id, wants, dueAtMs } = this.#endpoint;
+    const limit = (this.#pace.isSlow ? 1 : IN_FLIGHT) - this.#inFlight.size;
+    if (limit <= 0 || this.#pace.pauseMs > 0) return [];
     try {
       if (!(await hasDeliveries(store.db, { endpoint: id, nowMs: await store.nowMs() }))) return [];
       // Twice the time that an attempt takes at most: nobody else sends it meanwhile.
-      return await claimDeliveries(store, { reader: { endpoint: id, wants }, limit, leaseMs: 2 * timeoutMs });
+      return await claimDeliveries(store, { reader: { endpoint: id, wants, dueAtMs }, limit, leaseMs: 2 * timeoutMs });
     } catch (error) {
       log.warn({ endpoint: id, detail: reasonOf(error) }, 'outbox not read');
       return [];
@@ -117,41 +127,39 @@ class Lane {
   }
 
   async #deliver(delivery: ClaimedDelivery): Promise<void> {
-    const { store, log, timeoutMs, giveUpMs } = this.#settings;
-    const { eventId, body, attempt } = delivery;
-    const answer = await sendWebhook(this.#endpoint, { message: { id: eventId, body }, timeoutMs });
-    if (answer.ok) {
-      this.#failures = 0;
-      this.#resumeAtMs = 0;
-      await recordDelivered(store, delivery);
-      return;
+    const { store, timeoutMs } = this.#settings;
+    const attempt = await this.#endpoint.attempt(delivery, timeoutMs);
+    switch (attempt.kind) {
+      case 'sent':
+        this.#pace.arrived();
+        return recordDelivered(store, delivery);
+      case 'unsent':
+        return recordUnsent(store, { delivery, ...attempt });
+      case 'failed':
+        return this.#failed(delivery, attempt);
+      default:
+        return unreachable(attempt);
     }
-    this.#slowDown(answer.retryAfterMs ?? 0);
-    const isOver = (await store.nowMs()) - delivery.createdAtMs >= giveUpMs;
-    const retryInMs = isOver ? null : Math.max(this.#waitMs(attempt), answer.retryAfterMs ?? 0);
-    const entry = { endpoint: this.#endpoint.id, eventId, attempt, detail: answer.detail, retryInMs };
+  }
+
+  async #failed(delivery: ClaimedDelivery, failure: Attempt & { readonly kind: 'failed' }): Promise<void> {
+    const { store, log, giveUpMs } = this.#settings;
+    const { eventId, attempt } = delivery;
+    const askedMs = failure.retryAfterMs ?? 0;
+    // A refusal of one event says nothing of the others.
+    if (!failure.isFinal) this.#pace.slowDown(askedMs);
+    const sinceMs = this.#endpoint.dueAtMs?.(delivery) ?? delivery.createdAtMs;
+    const isOver = failure.isFinal || (await store.nowMs()) - sinceMs >= giveUpMs;
+    const retryInMs = isOver ? null : Math.max(this.#pace.waitMs(attempt), askedMs);
+    const entry = { endpoint: this.#endpoint.id, eventId, attempt, detail: failure.detail, retryInMs };
     if (isOver) log.error(entry, 'event given up');
     else log.warn(entry, 'event not delivered');
-    await recordFailed(store, { delivery, error: answer.detail, retryInMs });
-  }
-
-  /** Answers to events that were under way together count as one failure. */
-  #slowDown(atLeastMs: number): void {
-    const nowMs = performance.now();
-    if (nowMs < this.#resumeAtMs) return;
-    this.#failures += 1;
-    this.#resumeAtMs = nowMs + Math.max(this.#waitMs(this.#failures), atLeastMs);
-  }
-
-  /** Doubled each time, with a random half so that endpoints which failed together are not tried together. */
-  #waitMs(attempt: number): number {
-    const waitMs = Math.min(this.#settings.retryMs * 2 ** (attempt - 1), MAX_WAIT_MS);
-    return Math.round(waitMs / 2 + (Math.random() * waitMs) / 2);
+    await recordFailed(store, { delivery, error: failure.detail, retryInMs });
   }
 
   /** Until the next look, an answer, or the order to stop. */
   async #pause(): Promise<void> {
-    const untilMs = Math.max(this.#settings.pollMs, this.#resumeAtMs - performance.now());
+    const untilMs = Math.max(this.#settings.pollMs, this.#pace.pauseMs);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, untilMs);
       this.#wake = () => {

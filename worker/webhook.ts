@@ -1,4 +1,6 @@
 import { Webhook } from 'standardwebhooks';
+import { failureText, retryAfterMs } from './http-answer';
+import type { Attempt, RelayEndpoint } from './relay-endpoint';
 
 /** Where events are sent. */
 export interface WebhookEndpoint {
@@ -19,25 +21,15 @@ export interface CheckedEndpoint {
   readonly wants: (type: string) => boolean;
 }
 
-export interface WebhookMessage {
+interface WebhookMessage {
   /** The same on each try. */
   readonly id: string;
   readonly body: string;
 }
 
-export type WebhookAnswer =
-  | { readonly ok: true }
-  | {
-      readonly ok: false;
-      readonly detail: string;
-      /** What the receiver asks for, or null. */
-      readonly retryAfterMs: number | null;
-    };
-
 const SECRET = /^whsec_[A-Za-z0-9+/]+={0,2}$/;
 const MIN_SECRET_BYTES = 24;
 const MAX_SECRET_BYTES = 64;
-const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Throws a TypeError, without the secret in its text, for settings that could not work. */
 export function checkEndpoint({ id, url, secrets, types }: WebhookEndpoint): CheckedEndpoint {
@@ -57,11 +49,21 @@ export function checkEndpoint({ id, url, secrets, types }: WebhookEndpoint): Che
   return { id, url: address, signers: secrets.map((secret) => new Webhook(secret)), wants: typeFilter(types) };
 }
 
+/** A webhook as the relay serves it. Throws a TypeError for settings that could not work. */
+export function webhookEndpoint(settings: WebhookEndpoint): RelayEndpoint {
+  const checked = checkEndpoint(settings);
+  const { id, wants } = checked;
+  return {
+    ...{ id, wants, pace: id },
+    attempt: ({ eventId, body }, timeoutMs) => sendWebhook(checked, { message: { id: eventId, body }, timeoutMs }),
+  };
+}
+
 /** One attempt: a CloudEvent in structured mode, signed after Standard Webhooks. Only a 2xx answer is a delivery. */
-export async function sendWebhook(
+async function sendWebhook(
   { url, signers }: CheckedEndpoint,
   { message, timeoutMs }: { readonly message: WebhookMessage; readonly timeoutMs: number },
-): Promise<WebhookAnswer> {
+): Promise<Attempt> {
   const { id, body } = message;
   const at = new Date();
   const signal = AbortSignal.timeout(timeoutMs);
@@ -80,11 +82,12 @@ export async function sendWebhook(
       signal,
     });
     await response.body?.cancel();
-    if (response.ok) return { ok: true };
-    return { ok: false, detail: `HTTP ${response.status}`, retryAfterMs: retryAfterMs(response, at) };
+    if (response.ok) return { kind: 'sent' };
+    const detail = `HTTP ${response.status}`;
+    return { kind: 'failed', detail, retryAfterMs: retryAfterMs(response, at), isFinal: false };
   } catch (error) {
     const detail = signal.aborted ? `no answer within ${timeoutMs} ms` : failureText(error);
-    return { ok: false, detail, retryAfterMs: null };
+    return { kind: 'failed', detail, retryAfterMs: null, isFinal: false };
   }
 }
 
@@ -92,24 +95,4 @@ function typeFilter(types: readonly string[] | undefined): (type: string) => boo
   if (types === undefined) return () => true;
   return (type) =>
     types.some((wanted) => (wanted.endsWith('.*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted));
-}
-
-function retryAfterMs({ headers }: Response, at: Date): number | null {
-  const text = headers.get('retry-after');
-  if (text === null) return null;
-  const waitMs = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - at.getTime();
-  return Number.isFinite(waitMs) ? Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS) : null;
-}
-
-/** `fetch failed` says nothing: its cause does. Errors of fetch are of Node's own realm, so this asks for what they have. */
-function failureText(error: unknown): string {
-  const cause = typeof error === 'object' && error !== null && 'cause' in error ? error.cause : undefined;
-  const texts = [textOf(cause, 'message'), textOf(cause, 'code'), textOf(error, 'message')];
-  return texts.find((text) => text !== '') ?? String(error);
-}
-
-function textOf(error: unknown, name: 'message' | 'code'): string {
-  if (typeof error !== 'object' || error === null) return '';
-  const text: unknown = Reflect.get(error, name);
-  return typeof text === 'string' ? text : '';
 }

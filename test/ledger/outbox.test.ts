@@ -54,6 +54,7 @@ describe.each(STORE_KINDS)('the outbox on %s', (kind) => {
         endpoint: 'ops',
         position: first!.position,
         eventId: 'a',
+        type: 'dev.holdpoint.a',
         body: first!.body,
         attempt: 1,
         createdAtMs: Date.UTC(2026, 0, 1),
