@@ -53,7 +53,7 @@ export function warning(texts: readonly string[]): Html | null {
 }
 
 /** Every text of a value, names of members included. */
-export function textsOf(value: JsonValue): readonly string[] {
+function textsOf(value: JsonValue): readonly string[] {
   if (typeof value === 'string') return [value];
   if (isJsonArray(value)) return value.flatMap(textsOf);
   if (isJsonObject(value)) return Object.entries(value).flatMap(([name, member]) => [name, ...textsOf(member)]);

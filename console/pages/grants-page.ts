@@ -4,7 +4,7 @@ import type { GrantRecord } from '../../ledger/grant-queries';
 import type { GrantsView, Viewer } from '../ports';
 import { given, givenLine, named } from './given';
 import type { Html } from './layout';
-import { moment } from './time';
+import { absolute, moment } from './time';
 import { validityText } from './words';
 
 export interface GrantsPage {
@@ -73,7 +73,7 @@ function grantView(grant: GrantRecord, { viewer, csrf, nowMs }: GrantContext): H
       <div>
         <dt>Allowed</dt>
         <dd>
-          ${moment(grant.grantedAtMs, nowMs)} by
+          ${absolute(grant.grantedAtMs)} by
           ${named(deciders.join(', '))}${
             verified ? null : html`, <strong class="caution">UNVERIFIED: not signed</strong>`
           }; <a href="/requests/${operationId}?revision=${grant.revision}">the request</a>
@@ -83,7 +83,7 @@ function grantView(grant: GrantRecord, { viewer, csrf, nowMs }: GrantContext): H
         <dt>Grant</dt>
         <dd><code>${grantId}</code></dd>
       </div>
-      ${revokedView(grant, nowMs)}
+      ${revokedView(grant)}
     </dl>
     ${isLive && viewer.isOperator ? revokeForm(grantId, csrf) : null}
   </li>`;
@@ -103,12 +103,12 @@ function totalsView({ totals }: GrantRecord): Html | null {
   return Object.keys(totals).length === 0 ? null : html`, sums ${givenLine(totals)}`;
 }
 
-function revokedView({ revokedAtMs, revokedBy, revokedReason }: GrantRecord, nowMs: number): Html | null {
+function revokedView({ revokedAtMs, revokedBy, revokedReason }: GrantRecord): Html | null {
   if (revokedAtMs === null) return null;
   return html`<div>
     <dt>Revoked</dt>
     <dd>
-      ${moment(revokedAtMs, nowMs)}${revokedBy === null ? null : html` by ${named(revokedBy)}`}${
+      ${absolute(revokedAtMs)}${revokedBy === null ? null : html` by ${named(revokedBy)}`}${
         revokedReason === null ? null : html`: ${given(revokedReason)}`
       }
     </dd>

@@ -6,7 +6,7 @@ import { factDetails, factWords } from './fact-words';
 import { given, givenValue, named } from './given';
 import type { Html } from './layout';
 import { decisionLine } from './permit-view';
-import { absolute, ago } from './time';
+import { absolute } from './time';
 import { EVIDENCE_TEXT, OUTCOME_TEXT, STANDING_TEXT } from './words';
 
 export interface OperationPage {
@@ -18,7 +18,7 @@ export interface OperationPage {
 
 /** One operation as a story: what was asked, decided, re-checked, sent and committed, each fact with its whole body. */
 export function operationPage({ view, viewer, csrf, said }: OperationPage): Html {
-  const { operationId, operation, revisions, facts, nowMs } = view;
+  const { operationId, operation, revisions, facts } = view;
   return html`<article
     id="request"
     data-standing="${standingKey(view)}"
@@ -29,7 +29,7 @@ export function operationPage({ view, viewer, csrf, said }: OperationPage): Html
       <p class="crumb"><a href="/operations">Operations</a> / <code>${operationId}</code></p>
       <h1>${heading(view)}</h1>
     </header>
-    ${said} ${operation === null ? neverSent() : sentView(operation, nowMs)}
+    ${said} ${operation === null ? neverSent() : sentView(operation)}
     ${operation?.state === 'unknown' ? settleView(operation, viewer, csrf) : null}
     ${revisions.length === 0 ? null : revisionsView(view)}
     <section aria-labelledby="facts">
@@ -56,7 +56,7 @@ function neverSent(): Html {
   return html`<p class="hint">Nothing of this operation was sent to a tool.</p>`;
 }
 
-function sentView(operation: OperationRecord, nowMs: number): Html {
+function sentView(operation: OperationRecord): Html {
   const { requester, attempt, dispatchedAtMs, endedAtMs, evidence, detail, settledBy, approval } = operation;
   return html`<dl class="grid">
     <div>
@@ -65,7 +65,7 @@ function sentView(operation: OperationRecord, nowMs: number): Html {
     </div>
     <div>
       <dt>Sent</dt>
-      <dd>${ago(dispatchedAtMs, nowMs)} (${absolute(dispatchedAtMs)})${attempt > 1 ? `, attempt ${attempt}` : null}</dd>
+      <dd>${absolute(dispatchedAtMs)}${attempt > 1 ? `, attempt ${attempt}` : null}</dd>
     </div>
     <div>
       <dt>Outcome</dt>
@@ -126,28 +126,28 @@ function settleView({ operationId }: OperationRecord, viewer: Viewer, csrf: stri
   </section>`;
 }
 
-function revisionsView({ revisions, decisions, operationId, nowMs }: OperationView): Html {
+function revisionsView({ revisions, decisions, operationId }: OperationView): Html {
   return html`<section aria-labelledby="revisions">
     <h2 id="revisions">Approval requests</h2>
     <ul class="lines">
-      ${revisions.map((record) => revisionLine(record, operationId, nowMs))}
+      ${revisions.map((record) => revisionLine(record, operationId))}
     </ul>
     ${
       decisions.length === 0
         ? null
         : html`<h3>Decisions that count</h3>
             <ul class="lines">
-              ${decisions.map((decision) => decisionLine(decision, 0, nowMs))}
+              ${decisions.map((decision) => decisionLine(decision, 0))}
             </ul>`
     }
   </section>`;
 }
 
-function revisionLine({ request, standing }: RequestRecord, operationId: string, nowMs: number): Html {
+function revisionLine({ request, standing }: RequestRecord, operationId: string): Html {
   return html`<li>
     <a href="/requests/${operationId}?revision=${request.revision}">Revision ${request.revision}</a>
     <span class="state ${standing.state}">${STANDING_TEXT[standing.state]}</span>
-    asked ${ago(request.openedAtMs, nowMs)} (${absolute(request.openedAtMs)})
+    asked ${absolute(request.openedAtMs)}
   </li>`;
 }
 

@@ -4,7 +4,7 @@ import type { DecisionRecord } from '../../ledger/queries';
 import type { RequestView } from '../ports';
 import { given, givenValue, named } from './given';
 import type { Html } from './layout';
-import { absolute, ago, moment } from './time';
+import { absolute, moment } from './time';
 import { brief, duration, EVIDENCE_TEXT, OUTCOME_TEXT, reversibleText, validityText } from './words';
 
 /** What an allow would permit, until when it can be given, and by whom. */
@@ -45,15 +45,15 @@ export function permitView(view: RequestView): Html {
 
 function deadlineView({ request, standing, nowMs }: RequestView): Html {
   const { deadline } = request.ask;
-  if (standing.state !== 'pending') return closedView({ request, standing, nowMs });
+  if (standing.state !== 'pending') return closedView({ request, standing });
   const reminders =
     deadline.then === 'keepWaiting' ? `, with a reminder each ${duration(deadline.remindEveryMs ?? 0)} until then` : '';
   return html`${moment(request.deadlineAtMs, nowMs)}, then it expires and is not executed${reminders}`;
 }
 
-function closedView({ request, standing, nowMs }: Pick<RequestView, 'request' | 'standing' | 'nowMs'>): Html {
+function closedView({ request, standing }: Pick<RequestView, 'request' | 'standing'>): Html {
   const { closedAtMs, closedReason } = standing;
-  const closed = closedAtMs === null ? null : html`; closed ${moment(closedAtMs, nowMs)}`;
+  const closed = closedAtMs === null ? null : html`; closed ${absolute(closedAtMs)}`;
   const reason = closedReason === null ? null : html`: ${given(closedReason)}`;
   return html`${absolute(request.deadlineAtMs)}${closed}${reason}`;
 }
@@ -76,7 +76,7 @@ function escalationRow({ request, standing, nowMs }: RequestView): Html | null {
   const lines = levels.map(({ afterMs, to }, index) => {
     const verb = index < standing.level ? 'escalated' : 'escalates';
     const names = [...to.groups, ...to.people].join(', ');
-    return html`<div>${verb} ${moment(request.openedAtMs + afterMs, nowMs)} to ${named(names)}</div>`;
+    return html`<div>${moment(request.openedAtMs + afterMs, nowMs)}, ${verb} to ${named(names)}</div>`;
   });
   return html`<div>
     <dt>Escalation</dt>
@@ -92,36 +92,36 @@ function ruleView({ ask, policyVersion }: RequestView['request']): Html {
 }
 
 /** The decisions that count, of this revision and of those before. */
-export function answersView({ request, decisions, nowMs }: RequestView): Html | null {
+export function answersView({ request, decisions }: RequestView): Html | null {
   if (decisions.length === 0) return null;
   return html`<section aria-labelledby="answers">
     <h2 id="answers">Decisions on record</h2>
     <ul class="lines">
-      ${decisions.map((decision) => decisionLine(decision, request.revision, nowMs))}
+      ${decisions.map((decision) => decisionLine(decision, request.revision))}
     </ul>
   </section>`;
 }
 
 /** One decision in a line: who, what, by which way, and the reason in their own words. */
-export function decisionLine(decision: DecisionRecord, revision: number, nowMs: number): Html {
+export function decisionLine(decision: DecisionRecord, revision: number): Html {
   const { answer, reviewer, minutes, reason, verified, channel, atMs } = decision;
   return html`<li>
     <strong>${answer === 'allow' ? 'Allowed' : 'Denied'}</strong> by ${named(reviewer)}
-    ${minutes === null ? null : `for ${minutes} min,`}
-    ${decision.revision === revision ? null : `(revision ${decision.revision})`} ${ago(atMs, nowMs)},
+    ${minutes === null ? null : `for ${minutes} min`}
+    ${decision.revision === revision ? null : `(revision ${decision.revision})`} ${absolute(atMs)},
     ${verified ? html`signed` : html`<strong class="caution">UNVERIFIED: not signed</strong>`}, by ${named(channel)}
     ${reason === null ? null : html`<div>Reason: ${givenValue(reason)}</div>`}
   </li>`;
 }
 
 /** What became of the operation, where it was sent. */
-export function outcomeView({ operation, nowMs }: RequestView): Html | null {
+export function outcomeView({ operation }: RequestView): Html | null {
   if (operation === null) return null;
   const { state, evidence, detail, endedAtMs, dispatchedAtMs } = operation;
   return html`<section aria-labelledby="outcome">
     <h2 id="outcome">What became of it</h2>
     <p>
-      <span class="state ${state}">${OUTCOME_TEXT[state]}</span> ${ago(endedAtMs ?? dispatchedAtMs, nowMs)}${
+      <span class="state ${state}">${OUTCOME_TEXT[state]}</span> ${absolute(endedAtMs ?? dispatchedAtMs)}${
         evidence === null ? null : html`, by ${named(EVIDENCE_TEXT[evidence] ?? evidence)}`
       }${operation.isError === true ? '; the tool answered with an error' : null}
     </p>

@@ -6,7 +6,7 @@ import type { Page } from '../ports';
 import { given, givenLine, named } from './given';
 import type { Html } from './layout';
 import { linkWith } from './link-with';
-import { absolute, ago, moment } from './time';
+import { absolute, moment } from './time';
 import { count, STANDING_TEXT } from './words';
 
 export interface QueuePage {
@@ -103,19 +103,19 @@ function rowView({ request, standing }: RequestRecord, nowMs: number): Html {
       for ${given(requester.subject)} by
       ${given(requester.agent)}${request.cause === 'first' ? null : html`, <strong>asked again</strong>`}
     </p>
-    <p class="due">${standing.state === 'pending' ? dueView(request, nowMs) : closedView(standing, nowMs)}</p>
+    <p class="due">${standing.state === 'pending' ? dueView(request, nowMs) : closedView(standing)}</p>
     <p class="line">${materialLine(request.material)}</p>
     <p class="level">${levelText(request.ask.escalate, standing)}</p>
   </li>`;
 }
 
 function dueView({ deadlineAtMs }: RequestRecord['request'], nowMs: number): Html {
-  return html`<span class="by">${moment(deadlineAtMs, nowMs)}</span> then it expires, not executed`;
+  return html`${moment(deadlineAtMs, nowMs)}, then it expires, not executed`;
 }
 
-function closedView({ closedAtMs, state }: RequestStanding, nowMs: number): Html {
+function closedView({ closedAtMs, state }: RequestStanding): Html {
   if (closedAtMs === null) return html`${STANDING_TEXT[state]}`;
-  return html`${STANDING_TEXT[state]} ${ago(closedAtMs, nowMs)} (${absolute(closedAtMs)})`;
+  return html`${STANDING_TEXT[state]} ${absolute(closedAtMs)}`;
 }
 
 function materialLine(material: readonly MaterialField[]): Html {

@@ -2,28 +2,26 @@ import { html } from 'hono/html';
 import type { ApprovalRequest, SimilarOperation } from '../../core/request';
 import { given } from './given';
 import type { Html } from './layout';
-import { absolute, ago } from './time';
+import { absolute } from './time';
 
 /** Earlier operations with the same material fields, and how they ended. */
-export function similarView({ similar }: ApprovalRequest, nowMs: number): Html {
+export function similarView({ similar }: ApprovalRequest): Html {
   return html`<section aria-labelledby="similar">
     <h2 id="similar">Similar earlier operations</h2>
     ${
       similar.length === 0
         ? html`<p class="hint">None with the same material fields.</p>`
         : html`<ul class="lines">
-            ${similar.map((operation) => similarLine(operation, nowMs))}
+            ${similar.map((operation) => similarLine(operation))}
           </ul>`
     }
   </section>`;
 }
 
-function similarLine({ operationId, atMs, requester, state }: SimilarOperation, nowMs: number): Html {
+function similarLine({ operationId, atMs, requester, state }: SimilarOperation): Html {
   const who = requester === null ? 'somebody else' : given(requester);
   const link = operationId === null ? null : html` <a href="/operations/${operationId}">its story</a>`;
-  return html`<li>
-    <span class="state ${state}">${state}</span> ${ago(atMs, nowMs)} (${absolute(atMs)}) for ${who}${link}
-  </li>`;
+  return html`<li><span class="state ${state}">${state}</span> ${absolute(atMs)} for ${who}${link}</li>`;
 }
 
 /** What a decision is bound to. */

@@ -35,7 +35,7 @@ export function requestPage({ view, viewer, keys, said }: RequestPage): Html {
           <h2 id="call">What will run</h2>
           ${argumentsView(request, nowMs)}
         </section>
-        ${changeView(request)} ${similarView(request, nowMs)} ${contextView(request)} ${bindingView(request)}
+        ${changeView(request)} ${similarView(request)} ${contextView(request)} ${bindingView(request)}
         ${noteView(request)}
       </div>
       <aside class="answer" aria-label="Answer">
@@ -49,23 +49,23 @@ function headView(view: RequestView): Html {
   const { request, standing, nowMs } = view;
   const revision = request.revision > 1 || view.latestRevision > 1 ? html`, revision ${request.revision}` : null;
   return html`<header class="lead">
-    <p class="crumb"><a href="/">Requests</a> / ${request.shortId}${revision}</p>
+    <p class="crumb">
+      <span><a href="/">Requests</a> / ${request.shortId}${revision}</span>
+      <span class="ticking">asked ${ago(request.openedAtMs, nowMs)}</span>
+      ${standing.state === 'pending' ? html`<span class="ticking">to be decided ${ago(request.deadlineAtMs, nowMs)}</span>` : null}
+    </p>
     <h1>
       ${named(request.server)} / ${named(request.tool)}
       <span class="state ${standing.state}">${STANDING_TEXT[standing.state]}</span>
     </h1>
-    <p class="who">${requesterView(request)} ${ago(request.openedAtMs, nowMs)}${untilView(view)}</p>
+    <p class="who">${requesterView(request)}</p>
     ${titleView(request)}
   </header>`;
 }
 
-function untilView({ request, standing, nowMs }: RequestView): Html | null {
-  return standing.state === 'pending' ? html`, to be decided ${ago(request.deadlineAtMs, nowMs)}` : null;
-}
-
 function requesterView({ requester: { subject, agent, chain } }: RequestView['request']): Html {
   const links = [subject, ...chain, agent].map((name, index) => html`${index === 0 ? null : ' → '}${given(name)}`);
-  const through = chain.length === 0 ? null : html`, along the chain ${links},`;
+  const through = chain.length === 0 ? null : html`, along the chain ${links}`;
   return html`Asked for ${given(subject)} by the agent ${given(agent)}${through}`;
 }
 

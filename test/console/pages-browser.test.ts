@@ -237,6 +237,26 @@ describe('a decision in a real browser', () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
+  it.each([
+    ['a laptop', LAPTOP],
+    ['a phone', PHONE],
+  ])('has its buttons where they were, on %s, whatever the time is [SCREEN-10]', async (_what, viewport) => {
+    const { page } = await openWindow(browser, { viewport });
+    await page.clock.install({ time: NOW_MS });
+    await page.goto(`${server.url}/requests/x`);
+    const placesNow = () => Promise.all(['button.allow', 'button.deny'].map((each) => boxOf(page, each)));
+    const places = await placesNow();
+    for (const [afterMs, words] of [
+      [481_000, /^in 19 min 5\d s$/],
+      [1_800_000, /^10 min \d s ago$/],
+      [86_400_000, /^1 d ago$/],
+    ] as const) {
+      await page.clock.fastForward(afterMs);
+      expect(await page.locator('dl.stack time.relative').first().innerText()).toMatch(words);
+      expect(await placesNow()).toEqual(places);
+    }
+  });
+
   it('stays possible while others are counted', async () => {
     const page = await follow('/requests/x');
     shown.request = requestView(
