@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { BenchContext, Measure } from './bench-context';
 import { cleanUpWhenInterrupted } from './clean-up';
+import { consolePages } from './measures/console';
 import { gateway } from './measures/gateway';
 import { histories } from './measures/histories';
 import { kill } from './measures/kill';
@@ -16,7 +17,17 @@ import { report, type Section } from './report';
 import { FULL, QUICK } from './scale';
 import { sharedStack } from './shared-stack';
 
-const MEASURES: readonly Measure[] = [latency, throughput, histories, ledger, kill, waiting, gateway, peers];
+const MEASURES: readonly Measure[] = [
+  latency,
+  throughput,
+  histories,
+  ledger,
+  kill,
+  waiting,
+  gateway,
+  peers,
+  consolePages,
+];
 const RESULTS = join(__dirname, '../../bench/RESULTS.md');
 
 const HELP = `Measures Holdpoint against a bare Temporal workflow. Usage: npm run bench -- [options]

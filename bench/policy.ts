@@ -5,6 +5,9 @@ export const FREE_TOOL = 'read_rows';
 export const WINDOW_TOOL = 'post_note';
 export const REVIEWER = 'dana';
 
+/** Further reviewers, who only look on. */
+export const WATCHERS = Array.from({ length: 10 }, (_, nr) => `watcher-${nr}`);
+
 /** A real server on stdio, of which nobody asks about any tool. */
 export const EVERYTHING = 'everything';
 export const EVERYTHING_FILE = require.resolve('@modelcontextprotocol/server-everything/dist/index.js');
@@ -14,6 +17,7 @@ export function benchPolicy(toolUrl: string): string {
   return `trust: namespace
 people:
   ${REVIEWER}: { groups: [dba] }
+${WATCHERS.map((name) => `  ${name}: { groups: [dba] }`).join('\n')}
 servers:
   ${SERVER}:
     http: { url: '${toolUrl}' }

@@ -16,6 +16,8 @@ export interface Scale {
   readonly gatewayWarmUp: number;
   readonly gatewayBlocks: number;
   readonly gatewayCalls: number;
+  readonly consoleLoads: number;
+  readonly consoleDecisions: number;
 }
 
 export const FULL: Scale = {
@@ -34,6 +36,8 @@ export const FULL: Scale = {
   gatewayWarmUp: 1_000,
   gatewayBlocks: 8,
   gatewayCalls: 200,
+  consoleLoads: 200,
+  consoleDecisions: 100,
 };
 
 export const QUICK: Scale = {
@@ -52,4 +56,6 @@ export const QUICK: Scale = {
   gatewayWarmUp: 300,
   gatewayBlocks: 3,
   gatewayCalls: 100,
+  consoleLoads: 50,
+  consoleDecisions: 30,
 };

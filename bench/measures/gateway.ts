@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Holdpoint } from '../../client';
 import type { BenchContext, Measure } from '../bench-context';
+import { timeOf } from '../clock';
 import { atLeast, atMost, beside, ms, noBar, perSecond, spreadText, type Finding } from '../finding';
 import type { BenchClient } from '../gateway-client';
 import { startGatewayStack, type GatewayStack } from '../gateway-stack';
@@ -168,12 +169,6 @@ async function sessions({ progress }: BenchContext, own: GatewayStack): Promise<
     bar: '≤ 60 kB',
     met: each <= 60,
   };
-}
-
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
 
 function migration(): Readonly<Record<string, string>> {

@@ -1,4 +1,5 @@
 import type { BenchContext, Measure } from '../bench-context';
+import { timeOf } from '../clock';
 import { beside, ms, noBar, perSecond, type Finding } from '../finding';
 import { stdioClient, type BenchClient } from '../gateway-client';
 import { startGatewayStack, type GatewayStack } from '../gateway-stack';
@@ -107,10 +108,4 @@ async function compare(
       },
     ];
   });
-}
-
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  const startMs = performance.now();
-  await work();
-  return performance.now() - startMs;
 }
