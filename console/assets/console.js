@@ -112,10 +112,34 @@
 
   // --- following ---------------------------------------------------------------------------------------------------
 
+  const LONGEST_WAIT_MS = 30_000;
+
+  /** Waits longer each time; at most one attempt of a kind is due. */
+  function later(attempt) {
+    let timer = null;
+    let waitMs = 1_000;
+    return {
+      again() {
+        timer ??= setTimeout(() => {
+          timer = null;
+          attempt();
+        }, waitMs);
+        waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+      },
+      done() {
+        clearTimeout(timer);
+        timer = null;
+        waitMs = 1_000;
+      },
+    };
+  }
+
+  const rereading = later(() => void read());
+  const refollowing = later(follow);
   let isReading = false;
   let isAgain = false;
 
-  /** One reading at a time; what comes meanwhile is read once more at its end. */
+  /** One reading at a time; what comes meanwhile is read once more at its end, and what failed is tried again. */
   async function read() {
     if (isReading) {
       isAgain = true;
@@ -130,28 +154,32 @@
         else compare(page);
         unsay(LOST);
       } while (isAgain);
+      rereading.done();
     } catch {
       say(LOST);
+      rereading.again();
     } finally {
       isReading = false;
     }
   }
 
   const PATIENCE_MS = 5_000;
+  let hasFollowed = false;
+  let away = null;
 
   function follow() {
     const source = new EventSource('/live');
-    let hasOpened = false;
-    let isAway = null;
     source.addEventListener('open', () => {
-      clearTimeout(isAway);
-      isAway = null;
-      if (hasOpened) void read();
-      hasOpened = true;
+      clearTimeout(away);
+      away = null;
+      refollowing.done();
+      if (hasFollowed || news.dataset.text === LOST) void read();
+      hasFollowed = true;
     });
     source.addEventListener('error', () => {
-      if (source.readyState === EventSource.CLOSED) say(LOST);
-      else isAway ??= setTimeout(() => say(LOST), PATIENCE_MS);
+      away ??= setTimeout(() => say(LOST), PATIENCE_MS);
+      // The browser comes back by itself after a lost connection, but not after an answer that is no stream.
+      if (source.readyState === EventSource.CLOSED) refollowing.again();
     });
     source.addEventListener('message', (event) => {
       const change = JSON.parse(event.data);

@@ -293,6 +293,17 @@ describe('the queue in a real browser', () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
+  it('reads again what it could not read, and says meanwhile that it may be out of date', async () => {
+    const page = await follow('/');
+    await page.context().setOffline(true);
+    shown.queue = [requestView({ operationId: OTHER_ID, shortId: 'NEWER000' })];
+    server.tell({ seq: 11, kind: 'request.opened', operationId: OTHER_ID });
+    await page.locator('#news', { hasText: 'Not connected: this page may be out of date.' }).waitFor();
+    await page.context().setOffline(false);
+    await page.locator('.row', { hasText: 'NEWER000' }).waitFor();
+    await page.locator('#news:empty').waitFor({ state: 'attached' });
+  });
+
   it('lets its times go on by the clock of the server', async () => {
     const { page } = await load('/');
     await page.locator('time.relative', { hasText: 'in 27 min 5' }).waitFor();
