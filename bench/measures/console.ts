@@ -59,7 +59,10 @@ async function newRequests(own: ConsoleStack, count: number): Promise<Finding> {
   for (let nr = 0; nr < count; nr += 1) {
     await own.ask();
     const startMs = performance.now();
-    for (let text = ''; !text.includes('request.opened');) text += decoder.decode((await reader.read()).value);
+    for (let text = ''; !text.includes('request.opened');) {
+      const read: { readonly value?: Uint8Array | undefined } = await reader.read();
+      text += decoder.decode(read.value);
+    }
     await whole(own.page('/'));
     times.push(performance.now() - startMs);
   }
