@@ -4,7 +4,7 @@ import type { ApprovalRequest } from '../core/request';
 import { askedOf } from '../core/review';
 import type { DecisionRecord, RequestRecord } from '../ledger/queries';
 import type { Paint } from './paint';
-import { BIND_TEXT, brief, duration, relative, safe, validityText, when } from './text';
+import { brief, duration, relative, safe, validityText, when } from './text';
 
 /** What a card is drawn from: the request as asked, its decisions, and the people as they are now. */
 export interface CardView extends RequestRecord {
@@ -26,11 +26,10 @@ export function line(label: string, text: string): readonly string[] {
 export function askLines(view: CardView, paint: Paint): readonly string[] {
   const { request, standing, nowMs } = view;
   const { ask } = request;
-  const bind = ask.validity.kind === 'once' ? '' : ` ${BIND_TEXT[ask.bind]}`;
   const steps = safe(ask.steps.map(describeStep).join(', then '));
   return [
     ...line('rule', `${ruleText(request)}${ask.emergency ? paint.red('  EMERGENCY RULE') : ''}`),
-    ...line('an allow', `permits ${validityText(ask.validity)}${bind}`),
+    ...line('an allow', `permits ${validityText(ask.validity, ask.bind)}`),
     ...line('asked', `${steps}${view.policy === null ? '' : peopleText(view, view.policy)}`),
     ...escalationLines(request, standing),
     ...line('deadline', standing.state === 'pending' ? deadlineText(request, nowMs) : closedText(view)),

@@ -3,6 +3,7 @@ import type { MaterialField } from '../core/evaluation';
 import type { JsonValue } from '../core/json';
 import { atPointer } from '../core/json';
 import type { ApprovalRequest } from '../core/request';
+import { CAUSE_TEXT } from '../core/words';
 import { askLines, line, type CardView } from './card-ask';
 import type { Paint } from './paint';
 import { gutter, safe, safeBlock, when } from './text';
@@ -51,20 +52,9 @@ function titleText({ toolTitle }: ApprovalRequest): string {
   return toolTitle === null ? '' : `  (its server calls it ${showJson(toolTitle, 'line')})`;
 }
 
-const CAUSES: Readonly<Record<ApprovalRequest['cause'], string>> = {
-  first: '',
-  argumentsChanged: 'the arguments are no longer those that were approved',
-  resourceChanged: 'the resource changed after the approval',
-  definitionChanged: "the tool's definition changed after the approval",
-  ruleChanged: 'the rules changed after the approval',
-  serverChanged: 'the server changed after the approval',
-  reviewerChanged: 'somebody who approved may no longer do so',
-  grantUnusable: 'the grant had ended, was revoked or was used up',
-};
-
 function causeLines(request: ApprovalRequest, paint: Paint): readonly string[] {
   if (request.cause === 'first') return [];
-  return line('asked again', paint.yellow(`${CAUSES[request.cause]}; nothing has run`));
+  return line('asked again', paint.yellow(`${CAUSE_TEXT[request.cause]}; nothing has run`));
 }
 
 function materialLines({ material }: ApprovalRequest, paint: Paint): readonly string[] {

@@ -6,7 +6,7 @@ import { personOf } from '../core/policy-lookup';
 import { eligibleReviewers } from '../core/reviewers';
 import { unreachable } from '../core/unreachable';
 import type { Paint } from './paint';
-import { BIND_TEXT, conditionsText, count, duration, safe, validityText } from './text';
+import { conditionsText, count, duration, safe, validityText } from './text';
 
 /** `file:line:column: message`, as compilers write it, so that editors jump there; the hint on its own line. */
 export function problemText({ file, line, column, message, hint }: PolicyProblem): string {
@@ -35,7 +35,6 @@ function ruleText(rule: Rule, policy: Policy): string {
   const when = conditionsText(rule.when);
   const people = eligibleReviewers(policy, rule.approvers).map(safe).join(', ');
   const step = safe(describeStep({ kind: 'rule', approvers: rule.approvers, selfApproval: rule.selfApproval }));
-  const bind = rule.validity.kind === 'once' ? '' : ` ${BIND_TEXT[rule.bind]}`;
   const escalates = rule.escalate.map(
     ({ afterMs, to }) => `; after ${duration(afterMs)} also ${[...to.groups, ...to.people].map(safe).join(', ')}`,
   );
@@ -47,7 +46,7 @@ function ruleText(rule: Rule, policy: Policy): string {
   return [
     `  rule ${safe(rule.id)}: ${safe(rule.server)} / ${scopeText(rule.scope)}${when === '' ? '' : `, when ${when}`}${marks.length === 0 ? '' : `  [${marks.join(', ')}]`}`,
     `      asks ${step} (${people})${escalates.join('')}; ${end}`,
-    `      an allow permits ${validityText(rule.validity)}${bind}`,
+    `      an allow permits ${validityText(rule.validity, rule.bind)}`,
   ].join('\n');
 }
 

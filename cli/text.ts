@@ -1,11 +1,7 @@
 import { showTerminal, showText, type Shown } from '../core/display';
-import type { Conditions, Validity } from '../core/policy';
-import { unreachable } from '../core/unreachable';
+import type { Conditions } from '../core/policy';
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60 * SECOND_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+export { brief, count, duration, relative, validityText, when } from '../core/words';
 
 /** Untrusted text on one line. */
 export const safe = showTerminal;
@@ -37,51 +33,6 @@ function ascii(json: string): string {
   return json.replace(/[^\x20-\x7e\n]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** `2026-12-01 10:30:05 UTC`: one form, the same for everybody who looks. */
-export function when(atMs: number): string {
-  return `${new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-}
-
-/** `29 min`, `2 h 5 min`, `45 s`: two units at most. */
-export function duration(ms: number): string {
-  if (ms < MINUTE_MS) return `${Math.round(ms / SECOND_MS)} s`;
-  if (ms < HOUR_MS) return two([Math.floor(ms / MINUTE_MS), 'min'], [Math.floor((ms % MINUTE_MS) / SECOND_MS), 's']);
-  if (ms < DAY_MS) return two([Math.floor(ms / HOUR_MS), 'h'], [Math.floor((ms % HOUR_MS) / MINUTE_MS), 'min']);
-  return two([Math.floor(ms / DAY_MS), 'd'], [Math.floor((ms % DAY_MS) / HOUR_MS), 'h']);
-}
-
-function two([large, unit]: [number, string], [small, smaller]: [number, string]): string {
-  return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smaller}`;
-}
-
-/** `in 29 min`, `4 s ago`. */
-export function relative(atMs: number, nowMs: number): string {
-  return atMs >= nowMs ? `in ${duration(atMs - nowMs)}` : `${duration(nowMs - atMs)} ago`;
-}
-
-/** What an allowed request would permit, in words. */
-export function validityText(validity: Validity): string {
-  switch (validity.kind) {
-    case 'once':
-      return 'this one operation, once';
-    case 'window': {
-      const uses = validity.uses === null ? 'any number of uses' : `up to ${validity.uses} uses`;
-      const time = validity.durationMs === null ? '' : ` within ${duration(validity.durationMs)}`;
-      const sums = Object.entries(validity.total).map(([field, limit]) => `, ${safe(field)} up to ${limit} in all`);
-      return `${uses}${time}${sums.join('')}`;
-    }
-    default:
-      return unreachable(validity);
-  }
-}
-
-/** Which later calls a window covers. */
-export const BIND_TEXT = {
-  arguments: 'of calls with exactly these arguments',
-  material: 'of calls with the same material fields',
-  tool: 'of ANY call of this tool by this requester',
-} as const;
-
 /** `environment is production, amount above 100`; nothing where there is no condition. */
 export function conditionsText(conditions: Conditions): string {
   return Object.entries(conditions)
@@ -107,14 +58,4 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
 
 function widthOf(text: string): number {
   return Array.from(text).length;
-}
-
-/** `1 request`, `2 requests`. */
-export function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`;
-}
-
-/** The first characters of a digest: enough to compare by eye, never a proof. */
-export function brief(digest: string): string {
-  return digest.replace(/^sha256:/, '').slice(0, 12);
 }

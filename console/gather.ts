@@ -1,7 +1,7 @@
 import type { Page } from './ports';
 import type { PageQuery, Place, Placed } from '../ledger/pages';
 
-export const PAGE_SIZE = { usual: 50, most: 200 } as const;
+const PAGE_SIZE = { usual: 50, most: 200 } as const;
 
 /** A cursor that nobody gave out. */
 export class BadCursor extends Error {}

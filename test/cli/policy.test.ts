@@ -28,7 +28,7 @@ describe('holdpoint policy check', () => {
     expect(stdout).toBe(`policy.yaml is a policy: 1 server, 5 people, 1 access entry, 1 rule; trust: namespace
   rule production-migrations: orders-db / apply_migration, delete_rows, send_mail
       asks 2 of dba (r1, r2); after 10 min also dba-leads; expires after 30 min
-      an allow permits up to 3 uses within 1 h 30 min of calls with the same material fields
+      an allow permits up to 3 uses within 1 h 30 min of calls with the same material fields, whatever their other arguments
 Any other call runs unasked where access lets it, and is refused where access does not.
 `);
   });

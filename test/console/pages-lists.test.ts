@@ -252,7 +252,7 @@ describe('grants', () => {
   it('say what they permit, what is left of them, and who gave them', async () => {
     const { page } = await textOf({ grants: async () => view }, '/grants');
     expect(page).toContain(
-      'up to 3 uses within 1 h, of calls with the same material fields, whatever their other arguments',
+      'up to 3 uses within 1 h of calls with the same material fields, whatever their other arguments',
     );
     expect(page).toContain('1 of 3');
     expect(page).toContain('in 10 min</time>');

@@ -265,7 +265,7 @@ describe('what a request offers', () => {
     const validity = { kind: 'window', uses: 3, durationMs: 3_600_000, total: {} } as const;
     const page = await pageOf(requestView({ ask: { ...ask, validity, bind: 'tool' } }));
     expect(page).toContain(
-      'up to 3 uses within 1 h, of any call of this tool by this requester, whatever its arguments',
+      'up to 3 uses within 1 h of any call of this tool by this requester, whatever its arguments',
     );
     expect(page).toMatch(/name="minutes"\s+min="1"\s+max="60"/);
     expect(await pageOf(requestView())).not.toContain('name="minutes"');

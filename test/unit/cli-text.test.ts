@@ -51,15 +51,24 @@ describe('text from outside', () => {
 
 describe('what an allow permits', () => {
   test.each([
-    [{ kind: 'once' }, 'this one operation, once'],
-    [{ kind: 'window', uses: null, durationMs: 900_000, total: {} }, 'any number of uses within 15 min'],
+    [{ kind: 'once' }, 'arguments', 'this one operation, once'],
+    [
+      { kind: 'window', uses: null, durationMs: 900_000, total: {} },
+      'arguments',
+      'any number of uses within 15 min of calls with exactly these arguments',
+    ],
     [
       { kind: 'window', uses: 3, durationMs: 3_600_000, total: { amount: 500 } },
-      'up to 3 uses within 1 h, amount up to 500 in all',
+      'material',
+      'up to 3 uses within 1 h, amount up to 500 in all of calls with the same material fields, whatever their other arguments',
     ],
-    [{ kind: 'window', uses: 2, durationMs: null, total: {} }, 'up to 2 uses'],
-  ] as const)('%j is said as %s', (validity, text) => {
-    expect(validityText(validity)).toBe(text);
+    [
+      { kind: 'window', uses: 1, durationMs: null, total: {} },
+      'tool',
+      'up to 1 use of any call of this tool by this requester, whatever its arguments',
+    ],
+  ] as const)('%j of %s is said as %s', (validity, bind, text) => {
+    expect(validityText(validity, bind)).toBe(text);
   });
 
   test('conditions are said in the order of the policy', () => {
