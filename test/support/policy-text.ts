@@ -45,8 +45,7 @@ export function policyText(variant: PolicyVariant): string {
     quorum = 1,
   } = variant;
   return `trust: ${variant.trust ?? 'namespace'}
-${variant.console ?? ''}
-people:
+${variant.console === undefined ? '' : `${variant.console}\n`}people:
 ${variant.people ?? PEOPLE}
 servers:
   orders-db:
