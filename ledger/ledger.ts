@@ -24,6 +24,7 @@ import {
   type Settlement,
 } from './commands/outcomes';
 import { applyPolicy, createPolicyReader, type ActivePolicy, type NewPolicy } from './commands/policies';
+import { noteRefusal, type RefusedCall } from './commands/note-refusal';
 import { readCall } from './commands/read-call';
 import { recordDecision, type DecisionAnswer } from './commands/record-decision';
 import { withdraw } from './commands/withdraw';
@@ -59,6 +60,7 @@ export interface Ledger {
   /** For a gateway: which operation an identical call means now. */
   claimCall(call: CallIdentity): Promise<ClaimedCall>;
   readClaimedCall(claim: { readonly callKey: string } & ClaimedCall): Promise<ClaimedCall>;
+  noteRefusal(call: RefusedCall): Promise<void>;
   noteDelivered(call: { readonly callKey: string; readonly operationId: string }): Promise<void>;
   revokeGrant(revocation: Revocation): Promise<Revoked>;
 }
@@ -101,6 +103,7 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
     settle: (settlement) => store.write((tx) => settle(tx, settlement)),
     claimCall: (call) => store.write((tx) => claimCall(tx, call)),
     readClaimedCall: (claim) => store.write((tx) => readClaimedCall(tx, claim)),
+    noteRefusal: (call) => store.write((tx) => Promise.resolve(noteRefusal(tx, call))),
     noteDelivered: (call) => store.write((tx) => noteDelivered(tx, call)),
     revokeGrant: (revocation) => store.write((tx) => revokeGrant(tx, revocation)),
   };

@@ -3,6 +3,7 @@ import { readToolPage } from '../../activities/tool-listing';
 import type { ToolDefinition } from '../../activities/tool-server';
 import { HoldpointError } from '../../client/errors';
 import { refusal, type Refusal } from '../../core/errors';
+import { storable } from '../../core/display';
 import type { ToolHints } from '../../core/evaluation';
 import type { JsonObject } from '../../core/json';
 import { parseArguments } from '../../core/turn-schema';
@@ -55,7 +56,7 @@ async function judge(context: GateContext, incoming: IncomingCall): Promise<Gate
   const active = await context.deps.ledger.activePolicy();
   if (active === null) return refusedAnswer(refusal('NO_POLICY'));
   const tool = await listedTool(context, incoming.session, { active, call: read.call });
-  if ('code' in tool) return refusedAnswer(tool);
+  if ('code' in tool) return refused(context, { incoming, tool: read.call.tool, why: tool });
   const { session } = incoming;
   const facts = { requester: session.requester, server: session.server, hints: tool.hints, ...read.call };
   const gating = gatingOf(active.policy, facts);
@@ -63,7 +64,7 @@ async function judge(context: GateContext, incoming: IncomingCall): Promise<Gate
     case 'pass':
       return gating;
     case 'refuse':
-      return refusedAnswer(gating.refusal);
+      return refused(context, { incoming, tool: read.call.tool, why: gating.refusal });
     case 'hold': {
       const fitting = parseArguments(read.call.arguments);
       // Sent ahead of the answer, which its client would else hold to a schema that is out of date.
@@ -71,10 +72,31 @@ async function judge(context: GateContext, incoming: IncomingCall): Promise<Gate
       const held = { incoming, call: read.call, tool, active, cameAtMs };
       if (fitting.ok) return isTask(held) ? context.tasks.begin(held) : answerHeld(context, held);
       const names = { server: session.server, tool: read.call.tool };
-      return refusedAnswer(refusal('ARGUMENTS_INVALID', { ...names, detail: fitting.detail }));
+      const why = refusal('ARGUMENTS_INVALID', { ...names, detail: fitting.detail });
+      return refused(context, { incoming, tool: read.call.tool, why });
     }
   }
 }
+
+interface Refused {
+  readonly incoming: IncomingCall;
+  readonly tool: string;
+  readonly why: Refusal;
+}
+
+/** Refuses before there is an operation, and puts on record who tried what; the answer is the same where that fails. */
+async function refused({ deps }: GateContext, { incoming, tool, why }: Refused): Promise<GateAnswer> {
+  const { requester, server } = incoming.session;
+  await deps.ledger
+    .noteRefusal({ requester, server, tool: storable(tool, LONGEST_NAME), code: why.code })
+    .catch((error: unknown) => {
+      deps.log.error({ error: String(error) }, 'gateway.refusalNotRecorded');
+    });
+  return refusedAnswer(why);
+}
+
+/** Of a tool's name on record. */
+const LONGEST_NAME = 200;
 
 /** The tool as the client's session lists it; access is judged first, so nobody learns of tools that are not theirs. */
 async function listedTool(

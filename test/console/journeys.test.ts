@@ -222,7 +222,7 @@ test('a body that names another reviewer decides nothing, and one that widens th
   expect(facts.filter(({ kind }) => kind === 'decision.recorded' || kind === 'grant.issued')).toEqual([]);
 });
 
-test('an outsider with the link signs in and learns nothing; a decision by hand counts nowhere and is on record [WEB-2] [FORGE-3]', async () => {
+test('an outsider with the link signs in and learns nothing; a decision by hand counts nowhere and is on record [WEB-2] [FORGE-3] [FORGE-7]', async () => {
   const { turn, request, path } = await asked('ADD j11');
   const { page } = await stage.signedIn('u2', path);
   const text = (await page.locator('body').textContent()) ?? '';

@@ -177,6 +177,17 @@ describe('the policy', () => {
     expect(ran('taken away')).toBe(0);
   });
 
+  it('that gives no access to a tool refuses its calls, and who tried which is on record', async () => {
+    await apply({ access: "  - { subjects: ['u1'], agents: ['*'], server: orders-db, tools: [read_rows] }" });
+    const client = await stage.client();
+    const result = await called(client, 'send_mail', { to: 'nobody@example.com' });
+    expect(approvalOf(result)).toMatchObject({ status: 'refused', code: 'ACCESS_DENIED' });
+    const facts = (await stage.facts()).filter(({ kind }) => kind === 'gateway.refused');
+    expect(facts.at(-1)?.body).toMatchObject({
+      ...{ requester: { subject: 'u1' }, server: 'orders-db', tool: 'send_mail', code: 'ACCESS_DENIED' },
+    });
+  });
+
   it('that is not applied yet lets no gateway start [BYPASS-5]', async () => {
     const other = await startGatewayStage({ worker: false }).catch((error: unknown) => error);
     // The stage applies one; without it there is nothing to start with.
