@@ -4,6 +4,7 @@ import { LedgerError, reasonOf } from './ledger-error';
 import { createLedger } from './migrations/0001-tables';
 import { addIndexes } from './migrations/0002-indexes';
 import { addGatewayCalls } from './migrations/0003-gateway-calls';
+import { addMetricIndexes } from './migrations/0004-metric-indexes';
 import type { Database } from './schema';
 import type { Store } from './transaction';
 
@@ -15,6 +16,7 @@ const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kin
   '0001-tables': createLedger,
   '0002-indexes': addIndexes,
   '0003-gateway-calls': addGatewayCalls,
+  '0004-metric-indexes': addMetricIndexes,
 };
 
 export interface Target {

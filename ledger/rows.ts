@@ -122,6 +122,11 @@ export function refusedFactOf(body: string): Refusal & { readonly contentDigest:
   return JSON.parse(body) as Refusal & { readonly contentDigest: string };
 }
 
+/** The body of any fact, as it was stored. */
+export function factBodyOf(body: string): JsonValue {
+  return JSON.parse(body) as JsonValue;
+}
+
 /** Why a call was taken back that left no row. */
 export function withdrawnFactOf(body: string): { readonly reason: string } {
   return JSON.parse(body) as { readonly reason: string };

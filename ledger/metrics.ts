@@ -1,0 +1,107 @@
+import type { Kysely } from 'kysely';
+import type { Policy } from '../core/policy';
+import { latestSeq } from './changes';
+import { liveGrants } from './grant-queries';
+import type { RequestPlace } from './metric-event';
+import type { Database } from './schema';
+
+type Db = Kysely<Database>;
+
+type OperationPlace = Omit<RequestPlace, 'rule'>;
+
+/** How things stand now, in numbers; what happened is read as events. */
+export interface Gauges {
+  readonly pending: readonly (RequestPlace & { readonly count: number; readonly oldestAtMs: number })[];
+  /** Operations that are under way, or whose outcome a person has to settle. */
+  readonly open: readonly (OperationPlace & { readonly state: 'dispatched' | 'unknown'; readonly count: number })[];
+  /** Grants that still permit something under the active policy. */
+  readonly grants: readonly (OperationPlace & { readonly count: number })[];
+  readonly deliveries: DeliveryGauges;
+  readonly auditRecords: number;
+}
+
+/** Of the events that the outbox still holds; an event and an endpoint that wants it are one delivery. */
+export interface DeliveryGauges {
+  readonly waiting: number;
+  readonly delivered: number;
+  readonly givenUp: number;
+  /** When the first of those that wait was, or is, due; null where none waits. */
+  readonly dueAtMs: number | null;
+}
+
+/** Each number by one statement: over an index where the table grows, and none opens a card. */
+export async function readGauges(db: Db, { nowMs, policy }: { nowMs: number; policy: Policy | null }): Promise<Gauges> {
+  return {
+    pending: await pendingRequests(db),
+    open: await openOperations(db),
+    grants: await grantsLive(db, nowMs, policy),
+    deliveries: await deliveriesNow(db),
+    auditRecords: await latestSeq(db),
+  };
+}
+
+function pendingRequests(db: Db): Promise<Gauges['pending']> {
+  return db
+    .selectFrom('requests')
+    .select(['rule_id as rule', 'server', 'tool'])
+    .select((eb) => [eb.fn.countAll<number>().as('count'), eb.fn.min<number>('opened_at').as('oldestAtMs')])
+    .where('state', '=', 'pending')
+    .groupBy(['rule_id', 'server', 'tool'])
+    .execute();
+}
+
+async function openOperations(db: Db): Promise<Gauges['open']> {
+  const states = ['dispatched', 'unknown'] as const;
+  const rows = await db
+    .selectFrom('operations')
+    .select(['server', 'tool', 'state'])
+    .select((eb) => eb.fn.countAll<number>().as('count'))
+    .where('state', 'in', states)
+    .groupBy(['server', 'tool', 'state'])
+    .execute();
+  return rows.flatMap(({ state, ...row }) =>
+    states.filter((open) => open === state).map((open) => ({ ...row, state: open })),
+  );
+}
+
+async function grantsLive(db: Db, nowMs: number, policy: Policy | null): Promise<Gauges['grants']> {
+  const byPlace = new Map<string, Gauges['grants'][number]>();
+  for (const { server, tool } of await liveGrants(db, nowMs, policy)) {
+    const key = JSON.stringify([server, tool]);
+    byPlace.set(key, { server, tool, count: (byPlace.get(key)?.count ?? 0) + 1 });
+  }
+  return [...byPlace.values()];
+}
+
+async function deliveriesNow(db: Db): Promise<DeliveryGauges> {
+  return db
+    .selectFrom('deliveries')
+    .select((eb) => {
+      const isOpen = eb.and([eb('delivered_at', 'is', null), eb('given_up_at', 'is', null)]);
+      return [
+        eb.fn.countAll<number>().filterWhere(isOpen).as('waiting'),
+        eb.fn.count<number>('delivered_at').as('delivered'),
+        eb.fn
+          .countAll<number>()
+          .filterWhere(eb.and([eb('delivered_at', 'is', null), eb('given_up_at', 'is not', null)]))
+          .as('givenUp'),
+        eb.fn.min<number | null>('due_at').filterWhere(isOpen).as('dueAtMs'),
+      ];
+    })
+    .executeTakeFirstOrThrow();
+}
+
+/**
+ * The number of the last audit record before a time, 0 where all are after it. Records are in the order of commits, so
+ * their times rise, and twenty looks at the primary key find the place among a million.
+ */
+export async function lastRecordBefore(db: Db, atMs: number): Promise<number> {
+  let [low, high] = [0, await latestSeq(db)];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const row = await db.selectFrom('audit').select('at').where('seq', '=', middle).executeTakeFirst();
+    if (row !== undefined && row.at < atMs) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
