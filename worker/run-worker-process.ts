@@ -6,11 +6,13 @@ import { LedgerError, reasonOf } from '../ledger/ledger-error';
 import type { Log } from '../ledger/log';
 import { readEpoch } from '../ledger/meta';
 import { openStore } from '../ledger/open-store';
+import type { Store } from '../ledger/transaction';
 import { BUNDLE_PATH } from './build-bundle';
 import { collectSooner } from './collect-sooner';
 import { startHealthServer } from './health-server';
+import { noticeEndpoints } from './notify/notice-endpoints';
 import { openDependencies } from './open-dependencies';
-import { startOutboxRelay } from './outbox-relay';
+import { startOutboxRelay, type OutboxRelay } from './outbox-relay';
 import { startWorker, type RunningWorker } from './start-worker';
 import type { WorkerSettings } from './worker-settings';
 
@@ -81,7 +83,7 @@ async function open(
     return { ok: false, ...refusal('PORT_TAKEN', { port: settings.health.port, detail: health }) };
   opened.push(() => health.close());
   // Closed in the reverse order, so that the last checkpoint is still sent out.
-  const relay = startOutboxRelay({ store, endpoints: settings.webhooks, log });
+  const relay = startRelay(settings, { store, log });
   opened.push(() => relay.stop());
   const checkpointer = createCheckpointer({ store, key: permitKey.key.privateKey, log });
   opened.push(() => checkpointer.stop());
@@ -106,6 +108,14 @@ async function open(
   running.worker = worker;
   opened.push(() => worker.stop());
   return { ok: true, process: { healthUrl: health.url, policyVersion: policy.version, ended: worker.ended } };
+}
+
+function startRelay(
+  { webhooks, notify }: WorkerSettings,
+  at: { readonly store: Store; readonly log: Log },
+): OutboxRelay {
+  const notices = notify === undefined ? [] : noticeEndpoints({ notify, ...at });
+  return startOutboxRelay({ ...at, endpoints: webhooks, notices });
 }
 
 function once(close: () => Promise<void>): () => Promise<void> {

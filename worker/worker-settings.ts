@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { parseStrictJson } from '../core/json';
 import { reasonOf } from '../ledger/ledger-error';
 import type { Trust } from '../ledger/ledger';
+import { readNotify, type NotifySettings, type ReadNotify } from './notify/notify-settings';
 import { checkEndpoint, type WebhookEndpoint } from './webhook';
 
 /** Everything that a worker process is told by its environment. */
@@ -21,6 +22,8 @@ export interface WorkerSettings {
   readonly secretsKey: Uint8Array | null;
   readonly payloadKey: string | undefined;
   readonly webhooks: readonly WebhookEndpoint[];
+  /** Whom notices go to; left out where nobody is notified. */
+  readonly notify?: NotifySettings | undefined;
   readonly health: { readonly port: number; readonly host: string };
   readonly defaultTrust: Trust;
 }
@@ -50,6 +53,8 @@ export async function readWorkerSettings(env: NodeJS.ProcessEnv, taskQueue: stri
     problems.push(read.problem);
     return instead;
   };
+  const notify = await notifyOf(env);
+  if (!notify.ok) problems.push(...notify.problems);
   const settings: WorkerSettings = {
     temporal: say(temporalOf(env), { address: '', namespace: '', options: {} }),
     taskQueue: env['HOLDPOINT_TASK_QUEUE'] ?? taskQueue,
@@ -58,6 +63,7 @@ export async function readWorkerSettings(env: NodeJS.ProcessEnv, taskQueue: stri
     secretsKey: say(keyOf(env, 'HOLDPOINT_SECRETS_KEY'), null),
     payloadKey: say(keyOf(env, 'HOLDPOINT_PAYLOAD_KEY'), null) === null ? undefined : env['HOLDPOINT_PAYLOAD_KEY'],
     webhooks: say(await webhooksOf(env['HOLDPOINT_WEBHOOKS'] ?? ''), []),
+    notify: notify.ok ? notify.notify : undefined,
     health: { port: say(portOf(env), DEFAULT_HEALTH_PORT), host: env['HOLDPOINT_HEALTH_HOST'] ?? '127.0.0.1' },
     defaultTrust: say(trustOf(env['HOLDPOINT_TRUST']), 'signatures'),
   };
@@ -103,6 +109,13 @@ function portOf(env: NodeJS.ProcessEnv): Read<number> {
 function trustOf(text = 'signatures'): Read<Trust> {
   if (text === 'signatures' || text === 'namespace') return { value: text };
   return { problem: `HOLDPOINT_TRUST is signatures or namespace, not ${JSON.stringify(text)}` };
+}
+
+async function notifyOf(
+  env: NodeJS.ProcessEnv,
+): Promise<ReadNotify | { readonly ok: true; readonly notify: undefined }> {
+  const given = env['HOLDPOINT_NOTIFY']?.trim() ?? '';
+  return given === '' ? { ok: true, notify: undefined } : readNotify(given, env);
 }
 
 /** JSON, or the path of a file that holds it. */

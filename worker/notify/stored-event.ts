@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { ClosedState } from './told';
+
+/** An event of the outbox, as far as notices look at it before they ask the ledger. */
+export type StoredEvent =
+  | {
+      readonly kind: 'asks';
+      readonly event: 'opened' | 'escalated' | 'reminder';
+      readonly operationId: string;
+      readonly revision: number;
+      /** Null: as many as the request has reached. */
+      readonly level: number | null;
+      readonly server: string;
+      readonly rule: string | null;
+      readonly openedAtMs: number;
+      readonly deadlineAtMs: number;
+    }
+  | {
+      readonly kind: 'closes';
+      readonly operationId: string;
+      readonly revision: number;
+      readonly state: ClosedState;
+      readonly reason: string | null;
+    }
+  | {
+      readonly kind: 'ends';
+      readonly operationId: string;
+      readonly state: 'executed' | 'failed' | 'unknown' | 'settled';
+      readonly server: string;
+    };
+
+const request = z.object({
+  operationId: z.string(),
+  revision: z.int(),
+  server: z.string(),
+  ask: z.object({ rule: z.object({ id: z.string() }).nullable() }),
+  openedAtMs: z.int(),
+  deadlineAtMs: z.int(),
+});
+
+const asks = z
+  .object({
+    type: z.enum(['opened', 'escalated', 'reminded']),
+    data: z.object({ request, level: z.int().optional() }),
+  })
+  .transform(({ type, data }): StoredEvent => {
+    const { ask, ...of } = data.request;
+    const event = type === 'reminded' ? 'reminder' : type;
+    const level = event === 'opened' ? 0 : (data.level ?? null);
+    return { kind: 'asks', event, level, rule: ask.rule?.id ?? null, ...of };
+  });
+
+const closes = z
+  .object({
+    type: z.enum(['allowed', 'denied', 'expired', 'withdrawn', 'refused']),
+    data: z.object({ operationId: z.string(), revision: z.int(), reason: z.string().nullable() }),
+  })
+  .transform(({ type, data }): StoredEvent => ({ kind: 'closes', state: type, ...data }));
+
+const ends = z
+  .object({
+    type: z.enum(['executed', 'failed', 'unknown', 'settled']),
+    data: z.object({ operationId: z.string(), server: z.string() }),
+  })
+  .transform(({ type, data }): StoredEvent => ({ kind: 'ends', state: type, ...data }));
+
+const REQUEST = 'dev.holdpoint.request.';
+const OPERATION = 'dev.holdpoint.operation.';
+
+/** An event by its type and stored bytes; null for one that no notice tells of. */
+export function readStored({ type, body }: { readonly type: string; readonly body: string }): StoredEvent | null {
+  const event = z.object({ data: z.unknown() }).safeParse(JSON.parse(body));
+  const [schema, prefix] = type.startsWith(OPERATION) ? [ends, OPERATION] : [z.union([asks, closes]), REQUEST];
+  if (!event.success || !type.startsWith(prefix)) return null;
+  const read = schema.safeParse({ type: type.slice(prefix.length), data: event.data.data });
+  return read.success ? read.data : null;
+}
