@@ -82,7 +82,7 @@ const UNSIGNED = 'an unsigned decision does not count here; sign it (holdpoint a
 function badSignatureDetail(reviewer: string, hasKeys: boolean): string {
   if (!hasKeys)
     return `the active policy lists no key of ${reviewer}; add the public half of the signing key to people, and apply it`;
-  return `the signature is not by a key of ${reviewer}; sign with one that the active policy lists, or add the public half of this one to people`;
+  return `the signature is not by a key of ${reviewer}, nor of the console; sign with one that the active policy lists, or add the public half of this one to people, or to console where the console signed`;
 }
 
 function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number): Judged | null {

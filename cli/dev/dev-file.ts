@@ -18,8 +18,10 @@ const devFile = z.strictObject({
   example: z.strictObject({ url: z.string(), database: z.string() }).nullable(),
   /** Where clients of MCP go, by whose tokens, and the file with the agent's own. */
   gateway: z.strictObject({ url: z.string(), tokensFile: z.string(), tokenFile: z.string() }).exactOptional(),
-  /** Where people go, and the key that lets them in. */
-  console: z.strictObject({ url: z.string(), keyFile: z.string(), signingKeyFile: z.string() }).exactOptional(),
+  /** Where people go, the key that lets them in, and the one that the policy lists for it. */
+  console: z
+    .strictObject({ url: z.string(), keyFile: z.string(), signingKeyFile: z.string(), publicKey: z.string() })
+    .exactOptional(),
 });
 
 /** What `holdpoint dev` runs and where; the other commands of the same folder read it. It exists while dev runs. */

@@ -1,4 +1,5 @@
 import { join, relative } from 'node:path';
+import type { Policy } from '../../core/policy';
 import type { Active } from '../../ledger/ledger';
 import type { Paint } from '../paint';
 import { STATE_DIR } from '../place';
@@ -77,7 +78,17 @@ function whoText({ dev, reviewer, active, cwd, paint }: Shown & { readonly activ
     active.trust === 'namespace'
       ? paint.red('  TRUST: namespace. Unsigned decisions count as well, as UNVERIFIED. For development only.')
       : '  Trust: signatures. Unsigned decisions do not count.';
-  return [...peopleText(active.policy, { agent: dev.agent, reviewer: { ...reviewer, keyFile } }), '', trust].join('\n');
+  const people = peopleText(active.policy, { agent: dev.agent, reviewer: { ...reviewer, keyFile } });
+  return [...people, ...consoleText(dev, active.policy), '', trust].join('\n');
+}
+
+/** What a policy lacks whose people decide in this console. */
+function consoleText({ console }: DevFile, policy: Policy): readonly string[] {
+  if (console === undefined || policy.console?.keys.includes(console.publicKey) === true) return [];
+  return [
+    '  console         the policy lists no key of it, so its decisions do not count where people have keys: add',
+    `                  console: { key: '${console.publicKey}' }`,
+  ];
 }
 
 function nextText(

@@ -109,7 +109,7 @@ async function start(options: StackOptions, { stops, stop }: Stopping): Promise<
     reviewer: { name: reviewer.name, keyFile: reviewer.keyFile },
     example: withExample ? { url: urls.example, database: exampleDatabase(stateDir) } : null,
     gateway: { url: urls.gateway, ...(await ensureAgentToken(stateDir, people.agent)) },
-    console: { url: urls.console, ...console.files },
+    console: { url: urls.console, ...console },
   };
   await writeDevFile(stateDir, dev);
   stops.unshift(() => removeDevFile(stateDir));

@@ -49,7 +49,8 @@ export interface LocalReviewer {
 }
 
 export interface LocalConsole {
-  readonly files: { readonly keyFile: string; readonly signingKeyFile: string };
+  readonly keyFile: string;
+  readonly signingKeyFile: string;
   /** For `console` in the policy. */
   readonly publicKey: string;
 }
@@ -60,7 +61,7 @@ export async function ensureConsole(stateDir: string): Promise<LocalConsole> {
   await writeFile(keyFile, `${newSealKey()}\n`, { mode: 0o600, flag: 'wx' }).catch(ignoreExisting);
   // No name of a person ends in a dot and more: those are their own files.
   const { keyFile: signingKeyFile, publicKey } = await ensureReviewer(stateDir, 'console.signing');
-  return { files: { keyFile, signingKeyFile }, publicKey };
+  return { keyFile, signingKeyFile, publicKey };
 }
 
 /** A reviewer whose key is in the state folder; made at the first use. */

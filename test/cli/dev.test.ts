@@ -177,6 +177,10 @@ describe('holdpoint dev', () => {
       expect((await here('allow', shortId)).stdout).toContain('recorded as dana, signed');
       expect(approvalOf(await migration()).status).toBe('approved');
 
+      const link = await here('console', 'link', '--to', `/requests/${shortId}`);
+      expect(link).toMatchObject({ code: 0, stderr: expect.stringContaining('It signs dana in, once') as string });
+      expect(await signedInPage(link.stdout.trim())).toContain('Decisions on record');
+
       const [line] = processesWith('cli/main.js gateway').filter((found) => ownedBy(found, dev.pid));
       process.kill(Number.parseInt(line ?? '', 10), 'SIGKILL');
       await eventually(() =>
@@ -203,11 +207,14 @@ describe('holdpoint dev', () => {
         JSON.stringify({
           ...{ temporal: first.port, ui: second.port, health: first.port, example: second.port },
           gateway: first.port,
+          console: second.port,
         }),
       );
       const dev = startDev();
-      const { temporal, healthUrl, example, gateway } = await ready(dev);
-      const urls = [`http://${temporal.address}`, temporal.uiUrl, healthUrl, example?.url ?? '', gateway?.url ?? ''];
+      const { temporal, healthUrl, example, gateway, console } = await ready(dev);
+      const urls = [`http://${temporal.address}`, temporal.uiUrl, healthUrl].concat(
+        [example, gateway, console].map((part) => part?.url ?? ''),
+      );
       for (const url of urls) {
         expect([String(first.port), String(second.port)]).not.toContain(new URL(url).port);
       }
@@ -255,6 +262,9 @@ describe('holdpoint dev', () => {
         'dana, another person: decides; the policy lists no key, so the decisions are UNVERIFIED\n',
       );
       expect(stdout).not.toContain('starts turns');
+      expect(stdout).toMatch(
+        /console +the policy lists no key of it, so its decisions do not count where people have keys: add\n +console: \{ key: 'ed25519:[\w-]{43}' \}\n/,
+      );
       const turn = { id: 't', requester: { subject: 'user:olga', agent: 'support-bot' }, calls: [MIGRATION] };
       writeFileSync(join(folder, 'turn.json'), JSON.stringify(turn));
       expect((await here('turn', 'start', 'turn.json')).code).toBe(0);
@@ -275,7 +285,7 @@ describe('holdpoint dev', () => {
       const dev = startDev('--no-example');
       await ready(dev);
       await eventually(() =>
-        expect(dev.output.stderr).toContain('No policy is active, so no worker and no gateway runs.'),
+        expect(dev.output.stderr).toContain('No policy is active, so no worker, gateway or console runs.'),
       );
       // Nothing answers at port 1.
       expect((await here('init', '--url', 'http://127.0.0.1:1/mcp')).code).toBe(0);
@@ -285,7 +295,7 @@ describe('holdpoint dev', () => {
         code: 0,
         stderr: expect.stringContaining('warning: server tools cannot be reached'),
       });
-      await eventually(() => expect(dev.output.stdout).toContain('Worker and gateway are up.'), READY_MS);
+      await eventually(() => expect(dev.output.stdout).toContain('Worker, gateway and console are up.'), READY_MS);
       expect((await here('doctor')).code).toBe(0);
       dev.signal('SIGTERM');
       expect(await dev.exited).toBe(0);
@@ -294,15 +304,16 @@ describe('holdpoint dev', () => {
   );
 
   test(
-    'moves worker and gateway where their ports were taken after they were chosen, says so, and goes on',
+    'moves worker, gateway and console where their ports were taken after they were chosen, says so, and goes on',
     async () => {
       const dev = startDev('--no-example');
-      const { healthUrl, gateway } = await ready(dev);
+      const { healthUrl, gateway, console } = await ready(dev);
       const { server, port } = await occupiedPort(Number(new URL(healthUrl).port));
       const other = await occupiedPort(Number(new URL(gateway?.url ?? '').port));
+      const third = await occupiedPort(Number(new URL(console?.url ?? '').port));
       expect((await here('init')).code).toBe(0);
       expect((await here('policy', 'apply', 'policy.yaml')).code).toBe(0);
-      await eventually(() => expect(dev.output.stdout).toContain('Worker and gateway are up.'), READY_MS);
+      await eventually(() => expect(dev.output.stdout).toContain('Worker, gateway and console are up.'), READY_MS);
       const file = await readDevFile(stateDir);
       const moved = file?.healthUrl ?? '';
       expect(new URL(moved).port).not.toBe(String(port));
@@ -310,9 +321,11 @@ describe('holdpoint dev', () => {
       const movedGateway = file?.gateway?.url ?? '';
       expect(dev.output.stderr).toContain(`… something else uses port ${other.port}, so the gateway takes `);
       expect(dev.output.stdout).toContain(`${movedGateway}/mcp/`);
-      for (const url of [moved, movedGateway])
+      const movedConsole = file?.console?.url ?? '';
+      expect(dev.output.stderr).toContain(`… something else uses port ${third.port}, so the console takes `);
+      for (const url of [moved, movedGateway, movedConsole])
         expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ healthy: true });
-      for (const each of [server, other.server]) each.close();
+      for (const each of [server, other.server, third.server]) each.close();
       dev.signal('SIGTERM');
       expect(await dev.exited).toBe(0);
     },
@@ -334,6 +347,19 @@ describe('holdpoint dev', () => {
     expect(dev.output.stderr).toContain('[TEMPORAL_BINARY_MISSING]');
   });
 });
+
+/** What a browser sees that presses the button behind a sign-in link, without a script. */
+async function signedInPage(link: string): Promise<string> {
+  const { origin, searchParams } = new URL(link);
+  const signIn = await fetch(`${origin}/sign-in/link`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { origin },
+    body: new URLSearchParams([...searchParams]),
+  });
+  const [cookie = ''] = (signIn.headers.get('set-cookie') ?? '').split(';');
+  return (await fetch(new URL(signIn.headers.get('location') ?? '', origin), { headers: { cookie } })).text();
+}
 
 /** Whether the process of a line of `ps` was started by `pid`. */
 function ownedBy(line: string, pid: number): boolean {
