@@ -11,6 +11,7 @@ import { createAssets } from './assets/create-assets';
 import { createGuard } from './guard';
 import { createLive } from './live/create-live';
 import type { ResumableFeed } from './live/live-feed';
+import { createMetrics } from './metrics/create-metrics';
 import { createPages } from './pages/create-pages';
 import { layout } from './pages/layout';
 import { messagePage } from './pages/message-page';
@@ -24,6 +25,8 @@ export interface AppDeps {
   readonly reviews: Reviews;
   readonly live: ResumableFeed;
   readonly policyNow: () => Promise<Policy | null>;
+  /** Every metric, as a scraper reads it. */
+  readonly readMetrics: () => Promise<string>;
   readonly log: Log;
 }
 
@@ -46,9 +49,15 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   app.route('/', signIn.routes);
   const asViewer = async (identified: Identified | null): Promise<Viewer | null> =>
     identified === null ? null : viewerOf(await policyNow(), identified);
+  const viewerOfToken = async (authorization: string | undefined): Promise<Viewer | null> =>
+    asViewer(await signIn.identifyToken(authorization));
+  app.route(
+    '/metrics',
+    createMetrics({ token: settings.metricsToken, viewerOf: viewerOfToken, read: deps.readMetrics }),
+  );
   app.use(`${API_PATH}/*`, async (c, next) => {
     if (c.req.path === `${API_PATH}${DOCUMENT_PATH}`) return next();
-    const viewer = await asViewer(await signIn.identifyToken(c.req.header('authorization')));
+    const viewer = await viewerOfToken(c.req.header('authorization'));
     if (viewer === null) return noToken();
     c.set('viewer', viewer);
     c.set('csrf', '');

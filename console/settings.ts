@@ -2,7 +2,7 @@ import type { Addresses } from '../web/host-check';
 import { hostInUrl, isEveryAddress } from '../web/host-names';
 import { readHost, readOriginUrl, readScope, readTrustedUrl, SettingReader } from '../web/setting-values';
 import type { Read } from '../web/setting-values';
-import { readSealKey, readSigningKey } from './sign-in/key-file';
+import { readScrapeToken, readSealKey, readSigningKey } from './sign-in/key-file';
 import type { KeyFile } from './sign-in/key-file';
 
 /** An OpenID provider by which people sign in. */
@@ -27,6 +27,8 @@ export interface ConsoleSettings extends Addresses {
   /** Null: people sign in by links only. */
   readonly oidc: OidcSettings | null;
   readonly sessionMs: number;
+  /** By which a scraper reads the metrics and nothing else. Null: only operators read them, by their API tokens. */
+  readonly metricsToken: string | null;
 }
 
 export type ReadConsoleSettings =
@@ -49,6 +51,7 @@ export function readConsoleSettings(env: NodeJS.ProcessEnv): ReadConsoleSettings
     oidc: oidcOf(from),
     sessionMs:
       from.number(`${PREFIX}_SESSION_HOURS`, { what: 'a number of hours', min: 1, max: 720, instead: 12 }) * HOUR_MS,
+    metricsToken: from.read(`${PREFIX}_METRICS_TOKEN_FILE`, keyIn(readScrapeToken)),
   };
   const { problems } = from;
   return problems.length === 0 ? { ok: true, settings } : { ok: false, problems };

@@ -9,6 +9,7 @@ import type { Log } from '../ledger/log';
 import { hostInUrl } from '../web/host-names';
 import { createApp } from './app';
 import { openLiveFeed } from './live/live-feed';
+import { createMetricsReader } from './metrics/read-metrics';
 import { createReviews } from './reviews';
 import type { ConsoleSettings } from './settings';
 
@@ -37,7 +38,8 @@ export async function startConsole({ settings, ledger, connect, log }: ConsoleOp
   const sender = decisionsThrough(connect);
   const reviews = createReviews({ ledger, decide: sender.decide, signingKey: settings.signingKey });
   const policyNow = async () => (await ledger.activePolicy())?.policy ?? null;
-  const app = createApp({ settings, reviews, live, policyNow, log });
+  const readMetrics = createMetricsReader({ ledger, log });
+  const app = createApp({ settings, reviews, live, policyNow, readMetrics, log });
   const serve = getRequestListener(app.fetch);
   const server = createServer((req, res) => void serve(req, res));
   const problem = await listening(server, settings);

@@ -7,15 +7,13 @@ import type { Database } from './schema';
 
 type Db = Kysely<Database>;
 
-type OperationPlace = Omit<RequestPlace, 'rule'>;
-
 /** How things stand now, in numbers; what happened is read as events. */
 export interface Gauges {
   readonly pending: readonly (RequestPlace & { readonly count: number; readonly oldestAtMs: number })[];
-  /** Operations that are under way, or whose outcome a person has to settle. */
-  readonly open: readonly (OperationPlace & { readonly state: 'dispatched' | 'unknown'; readonly count: number })[];
+  /** Operations that are under way, and those whose outcome a person has to settle. */
+  readonly operations: { readonly dispatched: number; readonly unknown: number };
   /** Grants that still permit something under the active policy. */
-  readonly grants: readonly (OperationPlace & { readonly count: number })[];
+  readonly grants: readonly (Omit<RequestPlace, 'rule'> & { readonly count: number })[];
   readonly deliveries: DeliveryGauges;
   readonly auditRecords: number;
 }
@@ -33,7 +31,7 @@ export interface DeliveryGauges {
 export async function readGauges(db: Db, { nowMs, policy }: { nowMs: number; policy: Policy | null }): Promise<Gauges> {
   return {
     pending: await pendingRequests(db),
-    open: await openOperations(db),
+    operations: await openOperations(db),
     grants: await grantsLive(db, nowMs, policy),
     deliveries: await deliveriesNow(db),
     auditRecords: await latestSeq(db),
@@ -50,18 +48,16 @@ function pendingRequests(db: Db): Promise<Gauges['pending']> {
     .execute();
 }
 
-async function openOperations(db: Db): Promise<Gauges['open']> {
-  const states = ['dispatched', 'unknown'] as const;
+async function openOperations(db: Db): Promise<Gauges['operations']> {
   const rows = await db
     .selectFrom('operations')
-    .select(['server', 'tool', 'state'])
+    .select('state')
     .select((eb) => eb.fn.countAll<number>().as('count'))
-    .where('state', 'in', states)
-    .groupBy(['server', 'tool', 'state'])
+    .where('state', 'in', ['dispatched', 'unknown'])
+    .groupBy('state')
     .execute();
-  return rows.flatMap(({ state, ...row }) =>
-    states.filter((open) => open === state).map((open) => ({ ...row, state: open })),
-  );
+  const countOf = (state: string): number => rows.find((row) => row.state === state)?.count ?? 0;
+  return { dispatched: countOf('dispatched'), unknown: countOf('unknown') };
 }
 
 async function grantsLive(db: Db, nowMs: number, policy: Policy | null): Promise<Gauges['grants']> {

@@ -23,6 +23,18 @@ export function readSigningKey(file: string): KeyFile<string> {
   return { ok: false, detail: 'it holds no private Ed25519 key in PEM' };
 }
 
+/** 32 characters of which none has to be escaped anywhere, at the least: as long as a key of 24 bytes. */
+const SCRAPE_TOKEN = /^[A-Za-z0-9._~+/-]{32,256}=*$/;
+
+/** Reads the token by which a scraper reads the metrics. Never throws. */
+export function readScrapeToken(file: string): KeyFile<string> {
+  const read = readOwnFile(file);
+  if (!read.ok) return read;
+  const text = read.key.trim();
+  if (SCRAPE_TOKEN.test(text)) return { ok: true, key: text };
+  return { ok: false, detail: 'it does not hold one token of 32 to 256 characters out of A-Z a-z 0-9 . _ ~ + / -' };
+}
+
 /** A file that nobody but its owner can read: whoever has a key of the console can be anybody in it. */
 function readOwnFile(file: string): KeyFile<string> {
   try {

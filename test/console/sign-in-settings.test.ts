@@ -44,6 +44,7 @@ describe('the settings of the console', () => {
         signingKey: null,
         oidc: null,
         sessionMs: 43_200_000,
+        metricsToken: null,
       },
     });
   });
@@ -62,6 +63,7 @@ describe('the settings of the console', () => {
       HOLDPOINT_CONSOLE_OIDC_SCOPES: 'openid profile',
       HOLDPOINT_CONSOLE_OIDC_CLAIM: 'preferred_username',
       HOLDPOINT_CONSOLE_SESSION_HOURS: '1',
+      HOLDPOINT_CONSOLE_METRICS_TOKEN_FILE: file('metrics.token', `${'m'.repeat(32)}\n`),
     });
     expect(settings).toEqual({
       ok: true,
@@ -81,6 +83,7 @@ describe('the settings of the console', () => {
           claim: 'preferred_username',
         },
         sessionMs: 3_600_000,
+        metricsToken: 'm'.repeat(32),
       },
     });
   });
@@ -141,5 +144,16 @@ describe('a key of the console', () => {
         'HOLDPOINT_CONSOLE_SIGNING_KEY_FILE names a file, but it holds no private Ed25519 key in PEM',
       ]);
     }
+  });
+
+  it('that scrapes is one token, long enough not to be guessed', () => {
+    for (const text of ['short', 'm'.repeat(31), `${'m'.repeat(32)} more`, `${'m'.repeat(32)}é`, 'm'.repeat(257)]) {
+      expect(problemsOf({ HOLDPOINT_CONSOLE_METRICS_TOKEN_FILE: file('metrics', text) })).toEqual([
+        'HOLDPOINT_CONSOLE_METRICS_TOKEN_FILE names a file, but it does not hold one token of 32 to 256 characters out of A-Z a-z 0-9 . _ ~ + / -',
+      ]);
+    }
+    expect(problemsOf({ HOLDPOINT_CONSOLE_METRICS_TOKEN_FILE: file('open', 'm'.repeat(32), 0o644) })).toEqual([
+      'HOLDPOINT_CONSOLE_METRICS_TOKEN_FILE names a file, but others can read it; set its mode to 0600',
+    ]);
   });
 });

@@ -36,7 +36,7 @@ export async function serveConsole(more: Partial<ConsoleSettings> = {}): Promise
   const nowMs = (): number => Date.now() + clock.aheadMs;
   const settings: ConsoleSettings = {
     ...{ host: '127.0.0.1', port: 0, publicUrl: null, hosts: [], origins: [] },
-    ...{ key: KEY, signingKey: null, oidc: null, sessionMs: 43_200_000 },
+    ...{ key: KEY, signingKey: null, oidc: null, sessionMs: 43_200_000, metricsToken: null },
     ...more,
   };
   const signIn = createSignIn({ settings, personNamed: async (claim) => people.get(claim) ?? null, log, nowMs });

@@ -38,7 +38,7 @@ export async function startConsoleStage(options: HarnessOptions = {}): Promise<C
   const started = await startConsole({
     settings: {
       ...{ host: '127.0.0.1', port: 0, publicUrl: null, hosts: [], origins: [], oidc: null },
-      ...{ key, signingKey: SIGNER.privateKey, sessionMs: HOUR_MS },
+      ...{ key, signingKey: SIGNER.privateKey, sessionMs: HOUR_MS, metricsToken: null },
     },
     ledger: harness.ledger,
     connect: () => connect({ address, namespace: 'default', taskQueue: harness.taskQueue }),
