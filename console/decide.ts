@@ -1,10 +1,11 @@
-import type { Decision, Verdict } from '../core/decision';
+import type { Decision, Verdict, VerdictCode } from '../core/decision';
 import { notShown } from '../core/review';
 import { decisionOn } from '../client/decision-on';
 import { signDecision } from '../client/sign-decision';
 import type { Ledger } from '../ledger/ledger';
 import { revisionsOf } from '../ledger/queries';
 import type { Decided, GivenDecision, Viewer } from './ports';
+import { sightOf } from './sight';
 import { notShownText } from './view-of';
 
 export interface Deciding {
@@ -17,7 +18,8 @@ export interface Deciding {
 
 /**
  * Gives one decision of the person who is signed in, under no other name, signed by the console. Whoever they are, the
- * ledger judges it: an attempt of somebody who may not decide is on record too.
+ * ledger judges it: an attempt of somebody who may not decide is on record too, and who may not even see the request is
+ * answered as if there were none.
  */
 export async function decide(deps: Deciding, viewer: Viewer, given: GivenDecision): Promise<Decided> {
   const { ledger, signingKey } = deps;
@@ -29,12 +31,17 @@ export async function decide(deps: Deciding, viewer: Viewer, given: GivenDecisio
   const revisions = await revisionsOf(ledger.store.db, operationId);
   const meant = revisions.find(({ request }) => request.revision === revision) ?? revisions.at(-1);
   if (meant === undefined) return { kind: 'notFound' };
-  const hidden = answer === 'allow' ? notShown(meant.request) : [];
+  const policy = (await ledger.activePolicy())?.policy ?? null;
+  const isStranger = sightOf(viewer, policy, meant) === 'nothing';
+  const hidden = answer === 'allow' && !isStranger ? notShown(meant.request) : [];
   if (hidden.length > 0) return refused('NOT_SHOWN', notShownText(hidden));
   const decision = decisionBy(viewer, given);
   const sent = signingKey === null ? decision : signDecision(decision, signingKey);
-  return { kind: 'verdict', verdict: await deps.decide(meant.request.workflowId, sent) };
+  const verdict = await deps.decide(meant.request.workflowId, sent);
+  return isStranger && !COUNTS.includes(verdict.code) ? { kind: 'notFound' } : { kind: 'verdict', verdict };
 }
+
+const COUNTS: readonly VerdictCode[] = ['accepted', 'alreadyDecided'];
 
 function decisionBy({ name }: Viewer, given: GivenDecision): Decision {
   const { operationId, revision, digest, decisionId, answer, reason = '', minutes } = given;

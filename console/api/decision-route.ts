@@ -45,9 +45,7 @@ export function addDecisionRoute(api: Api, { reviews }: RouteDeps): void {
       ...(reviewer !== undefined && { reviewer }),
     };
     const decisionId = decisionIdOf(viewer, c.req.valid('header')['Idempotency-Key'], content);
-    const decided = await reviews.decide(viewer, { ...content, decisionId });
-    if (tellsOfRequest(decided) && !(await reviews.concerns(viewer, operationId))) return notFound();
-    return decidedAnswer(decided);
+    return decidedAnswer(await reviews.decide(viewer, { ...content, decisionId }));
   });
 }
 
@@ -64,16 +62,6 @@ async function operationIdOf(reviews: Reviews, viewer: Viewer, id: string): Prom
 function decisionIdOf(viewer: Viewer, key: string | undefined, content: Omit<GivenDecision, 'decisionId'>): string {
   if (key === undefined) return randomUUID();
   return digestOf(['holdpoint/console-decision/1', viewer.name, key, jsonOf(content)]);
-}
-
-/** Whether the answer lets one conclude that there is such a request: a stranger is not to know. */
-function tellsOfRequest(decided: Decided): boolean {
-  if (decided.kind === 'refused') return decided.code === 'NOT_SHOWN';
-  return decided.kind === 'verdict' && !isGood(decided.verdict.code);
-}
-
-function isGood(code: string): code is 'accepted' | 'alreadyDecided' {
-  return code === 'accepted' || code === 'alreadyDecided';
 }
 
 function decidedAnswer(decided: Decided): Response {
