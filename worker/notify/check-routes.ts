@@ -11,9 +11,13 @@ interface Channels {
 
 /** What is wrong with routes and channels together, one sentence each. */
 export function checkRoutes(routes: readonly Route[], { channels, names }: Channels): readonly string[] {
+  return routes.flatMap((route) => routeProblems(route, { channels, names }));
+}
+
+/** Channels that nothing would ever go to, one sentence each. */
+export function idleChannels(routes: readonly Route[], names: readonly string[]): readonly string[] {
   const routed = new Set(routes.flatMap((route) => route.channels));
-  const idle = names.filter((name) => !routed.has(name)).map((name) => `channels.${name}: no route leads to it`);
-  return [...routes.flatMap((route) => routeProblems(route, { channels, names })), ...idle];
+  return names.filter((name) => !routed.has(name)).map((name) => `channels.${name}: no route leads to it`);
 }
 
 function routeProblems(route: Route, { channels, names }: Channels): readonly string[] {

@@ -98,7 +98,7 @@ function rulePieces({ ask }: ApprovalRequest): readonly Piece[] {
 }
 
 function reasonLines(reason: string | null, { limits }: Telling): readonly Line[] {
-  return reason === null || reason === '' ? [] : [line('reason given', value(reason, limits.value))];
+  return reason === null || reason === '' ? [] : [line('reason', value(reason, limits.value))];
 }
 
 /** Each field as it is typed; what a channel cannot take is said to be elsewhere. */
@@ -112,7 +112,7 @@ function materialLines(material: readonly MaterialField[], limits: Limits): read
     lines.push({ label: [name(field.name), us(` (${field.as})`)], text });
   }
   const further = material.length - lines.length;
-  if (further > 0) lines.push(line('not shown here', us(`${further} further material fields`)));
+  if (further > 0) lines.push(line('material fields not shown here', us(`${further} more`)));
   return lines;
 }
 

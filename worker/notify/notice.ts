@@ -58,12 +58,9 @@ const MOST_LINKS = 5;
 
 function chainPieces(chain: readonly string[]): readonly Piece[] {
   if (chain.length === 0) return [];
-  const shown = chain.slice(0, MOST_LINKS).flatMap((link) => [us(' > '), name(link)]);
-  return [
-    us(', chain'),
-    ...shown,
-    ...(chain.length > MOST_LINKS ? [us(` > and ${chain.length - MOST_LINKS} more`)] : []),
-  ];
+  const shown = chain.slice(0, MOST_LINKS).flatMap((link, index) => [us(index === 0 ? '' : ' > '), name(link)]);
+  const more = chain.length - MOST_LINKS;
+  return [us(', by way of '), ...shown, us(more > 0 ? ` > and ${more} more` : '')].filter(({ text }) => text !== '');
 }
 
 function idLines({ kind, call, request }: Told, { consoleUrl }: Telling): readonly Line[] {

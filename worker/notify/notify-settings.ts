@@ -7,7 +7,7 @@ import { POLICY_LIMITS } from '../../core/policy-limits';
 import { issuesText, strictObject } from '../../core/schema-issues';
 import { reasonOf } from '../../ledger/ledger-error';
 import { mailAddress, readChannel, type ChannelSettings } from './channel-settings';
-import { checkRoutes } from './check-routes';
+import { checkRoutes, idleChannels } from './check-routes';
 import { NOTICE_EVENTS, type NoticeEvent, type Route } from './route';
 import type { Read } from './secret-text';
 
@@ -60,7 +60,10 @@ export async function readNotify(given: string, env: NodeJS.ProcessEnv): Promise
   const parts = partsOf(data.value);
   const channels = await channelsOf(parts.channels, { env, problems });
   const routes = routesOf(parts.routes, problems);
-  problems.push(...checkRoutes(routes, { channels, names: Object.keys(parts.channels) }));
+  const names = Object.keys(parts.channels);
+  problems.push(...checkRoutes(routes, { channels, names }));
+  // A route that cannot be read may be the one.
+  if (routes.length === parts.routes.length) problems.push(...idleChannels(routes, names));
   if (!parsed.success || problems.length > 0) {
     return { ok: false, problems: problems.map((problem) => `${NAME}: ${problem}`) };
   }

@@ -34,9 +34,10 @@ export function textOf(pieces: readonly Piece[]): string {
   return pieces.map(({ text }) => text).join('');
 }
 
+// In a literal a newline is `\n`: what follows it begins a word, though a letter stands before it.
 const URL_COLON =
-  /:(?=[/\\]{2})|(?<=\b(?:mailto|tel|sms|sip|callto|javascript|vbscript|data|file|slack|msteams)):(?=\S)/giu;
-const MENTION = /(?<![\p{L}\p{N}])@(?=[\p{L}\p{N}])|<(?=[!@#])/gu;
+  /:(?=\/\/)|(?<=(?:\b|\\[nt])(?:mailto|tel|sms|sip|callto|javascript|vbscript|data|file|slack|msteams)):(?=\S)/giu;
+const MENTION = /(?:(?<![\p{L}\p{N}])|(?<=\\[nt]))@(?=[\p{L}\p{N}])|<(?=[!@#])/gu;
 const DOMAIN_DOT = /(?<=[\p{L}\p{N}_-])[.\u3002\uff0e\uff61](?=\p{L})/gu;
 const SHARE = /\\(?=\\[\p{L}\p{N}])/gu;
 
