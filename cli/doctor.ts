@@ -44,17 +44,21 @@ export async function examine(io: Io, place: Place): Promise<readonly Check[]> {
   const temporal = checkedAll('temporal', () =>
     withTemporal(io, place, (holdpoint) => temporalChecks(io, place, holdpoint)),
   );
-  const gateway = place.kind === 'dev' && place.dev?.gateway !== undefined ? [gatewayCheck(place.dev.gateway.url)] : [];
-  return [...(await Promise.all(environment)), ...(await ledger), ...(await temporal), ...(await Promise.all(gateway))];
+  const dev = place.kind === 'dev' ? place.dev : null;
+  const parts = (['gateway', 'console'] as const).flatMap((name) => partCheck(name, dev?.[name]?.url));
+  return [...(await Promise.all(environment)), ...(await ledger), ...(await temporal), ...(await Promise.all(parts))];
 }
 
-async function gatewayCheck(url: string): Promise<Check> {
-  return checked('gateway', async () => {
+/** A part of `holdpoint dev` that answers HTTP; none where dev does not run it. */
+function partCheck(name: 'gateway' | 'console', url: string | undefined): readonly Promise<Check>[] {
+  if (url === undefined) return [];
+  const check = checked(name, async () => {
     const answer = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(5_000) }).catch(() => null);
-    if (answer === null) return failed('gateway', `nothing answers at ${url}: see gateway.log`);
+    if (answer === null) return failed(name, `nothing answers at ${url}: see ${name}.log`);
     await answer.body?.cancel();
-    return answer.ok ? ok('gateway', url) : failed('gateway', `${url} is not ready: see gateway.log`);
+    return answer.ok ? ok(name, url) : failed(name, `${url} is not ready: see ${name}.log`);
   });
+  return [check];
 }
 
 function ok(name: string, detail: string): Check {
