@@ -17,7 +17,7 @@ export const LEDGER_FILE = 'ledger.db';
  * mixture: a ledger of one and a Temporal of the other would know nothing of each other.
  */
 export type Place =
-  | { readonly kind: 'environment'; readonly ledgerUrl: string | null }
+  | { readonly kind: 'environment'; readonly ledgerUrl: string | null; readonly trust: Trust }
   | {
       readonly kind: 'dev';
       readonly stateDir: string;
@@ -36,7 +36,9 @@ export async function findPlace({ env, cwd }: Pick<Io, 'env' | 'cwd'>, { state }
     (name) => (env[name] ?? '') !== '',
   );
   if (state === undefined && (ledgerUrl !== '' || named)) {
-    return { kind: 'environment', ledgerUrl: ledgerUrl === '' ? null : ledgerUrl };
+    // As the worker of that environment reads it.
+    const trust = env['HOLDPOINT_TRUST'] === 'namespace' ? 'namespace' : 'signatures';
+    return { kind: 'environment', ledgerUrl: ledgerUrl === '' ? null : ledgerUrl, trust };
   }
   const stateDir = resolve(cwd, state ?? STATE_DIR);
   const file = join(stateDir, LEDGER_FILE);
@@ -63,8 +65,8 @@ export async function withLedger<T>(
 }
 
 /** Which decisions count at a place where the policy does not say. */
-export function defaultTrustOf({ kind }: Place): Trust {
-  return kind === 'dev' ? 'namespace' : 'signatures';
+export function defaultTrustOf(place: Place): Trust {
+  return place.kind === 'dev' ? 'namespace' : place.trust;
 }
 
 function noLedger(place: Place): CliFailure {
