@@ -1,4 +1,4 @@
-import { showText, storable } from '../../core/display';
+import { cut, showText } from '../../core/display';
 
 const LONGEST = 300;
 
@@ -7,5 +7,5 @@ export function failureDetail(text: string, secrets: readonly string[]): string 
   const hidden = secrets
     .filter((secret) => secret !== '')
     .reduce((shown, secret) => shown.replaceAll(secret, '(secret)'), text.trim());
-  return showText(storable(hidden, LONGEST));
+  return hidden.length <= LONGEST ? showText(hidden) : `${showText(cut(hidden, LONGEST))}…`;
 }

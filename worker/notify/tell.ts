@@ -16,7 +16,7 @@ type Closes = StoredEvent & { readonly kind: 'closes' };
 type Ends = StoredEvent & { readonly kind: 'ends' };
 
 /** How soon the end of a request is looked at again whose opening is just being told. */
-const AFTER_EARLIER_MS = 1_000;
+const AFTER_EARLIER_MS = 250;
 
 /** What a lane tells of an event now, by what the ledger says of it now. Reads only. */
 export async function tell(lane: Lane, stored: StoredEvent, delivery: ClaimedDelivery): Promise<Telling> {
