@@ -4,6 +4,7 @@ import type { Fact, DecisionRecord, OperationRecord, RequestFilter, RequestRecor
 import type { GrantRecord } from '../ledger/grant-queries';
 import type { Revoked } from '../ledger/commands/grants';
 import type { Settled } from '../ledger/commands/outcomes';
+import type { Reports, ReportWindow } from './reports/report';
 
 /** Somebody who is signed in, as the active policy knows them at this request: never read from a cookie. */
 export interface Viewer {
@@ -126,6 +127,8 @@ export interface Reviews {
     viewer: Viewer,
     revocation: { readonly grantId: string; readonly reason: string },
   ): Promise<Revoked | null>;
+  /** Operators only; null for everybody else. */
+  reports(viewer: Viewer, window: ReportWindow): Promise<Reports | null>;
 }
 
 /** Something changed in the ledger; what it was is read again by whoever is told. */

@@ -5,12 +5,14 @@ import { findOperation } from '../ledger/find-operation';
 import { decide, type Deciding } from './decide';
 import { gather } from './gather';
 import type { GrantsView, OperationsQuery, OperationView, QueueQuery, RequestView, Reviews, Viewer } from './ports';
+import { createReports } from './reports/create-reports';
 import { isAskedNow, requesterOf, shownTo, sightOf } from './sight';
 import { viewOf } from './view-of';
 
 /** What people may see and do of the ledger: the same for pages and API. */
 export function createReviews(deps: Deciding): Reviews {
   const { ledger } = deps;
+  const reports = createReports(ledger);
   return {
     queue: (viewer, query) => queue(deps, viewer, query),
     request: (viewer, id, revision) => request(deps, viewer, { id, revision }),
@@ -23,6 +25,7 @@ export function createReviews(deps: Deciding): Reviews {
     grants: (viewer, { all }) => grants(deps, viewer, all),
     revokeGrant: async (viewer, revocation) =>
       viewer.isOperator ? ledger.revokeGrant({ ...revocation, by: viewer.name, verified: true }) : null,
+    reports: async (viewer, window) => (viewer.isOperator ? reports(window) : null),
   };
 }
 

@@ -9,6 +9,7 @@ import { addGrantRoutes } from './grant-routes';
 import { invalid } from './invalid';
 import { addOperationRoutes } from './operation-routes';
 import { problem } from './problem';
+import { addReportRoutes } from './report-routes';
 import { addRequestRoutes } from './request-routes';
 import type { Api } from './routes';
 import { addViewerRoutes } from './viewer-routes';
@@ -34,6 +35,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<Env> {
   addDecisionRoute(api, deps);
   addOperationRoutes(api, deps);
   addGrantRoutes(api, deps);
+  addReportRoutes(api, deps);
   addViewerRoutes(api, deps);
   addDocument(api);
   addOtherMethods(api);

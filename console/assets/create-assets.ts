@@ -6,6 +6,7 @@ import { Hono } from 'hono';
 /** Name and type of each. */
 export const ASSET_FILES = {
   'console.css': 'text/css; charset=utf-8',
+  'reports.css': 'text/css; charset=utf-8',
   'console.js': 'text/javascript; charset=utf-8',
   'icon.svg': 'image/svg+xml',
 } as const;

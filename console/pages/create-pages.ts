@@ -13,6 +13,7 @@ import { addOperations } from './operation-routes';
 import { queueQuery, requestQuery } from './page-queries';
 import { queuePage } from './queue-page';
 import { requestPage } from './request-page';
+import { addReports } from './reports-routes';
 import { saidOfRequest } from './said';
 import { showMalformed, showNotFound, showPage } from './show-page';
 
@@ -29,6 +30,7 @@ export function createPages(deps: PagesDeps): Hono<Env> {
   addDecision(pages, deps);
   addOperations(pages, deps);
   addGrants(pages, deps);
+  addReports(pages, deps);
   pages.all('*', showNotFound);
   pages.onError((error, c) => {
     if (error instanceof BadCursor)

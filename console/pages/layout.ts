@@ -6,7 +6,7 @@ import type { Viewer } from '../ports';
 export type Html = ReturnType<typeof html>;
 
 /** Which entry of the navigation the page belongs to. */
-export type Section = 'requests' | 'operations' | 'grants';
+export type Section = 'requests' | 'operations' | 'grants' | 'reports';
 
 export interface PageOfConsole {
   /** Escapes of `showText` are added here: it may hold names from outside. */
@@ -37,7 +37,7 @@ export function layout({ title, viewer, csrf, body, live, section }: PageOfConso
         <a class="skip" href="#main">Skip to the content</a>
         <header class="top">
           <a class="brand" href="/">Holdpoint</a>
-          ${viewer === null ? null : navigation(section)} ${viewer === null ? null : account(viewer, csrf)}
+          ${viewer === null ? null : navigation(section, viewer)} ${viewer === null ? null : account(viewer, csrf)}
         </header>
         <div id="news" class="news" role="status"></div>
         <main id="main" tabindex="-1">${body}</main>
@@ -52,10 +52,12 @@ const ENTRIES = [
   { section: 'grants', href: '/grants', name: 'Grants' },
 ] as const;
 
-function navigation(current: Section | undefined): Html {
+const OPERATOR_ENTRIES = [...ENTRIES, { section: 'reports', href: '/reports', name: 'Reports' }] as const;
+
+function navigation(current: Section | undefined, { isOperator }: Viewer): Html {
   return html`<nav aria-label="Console">
     <ul>
-      ${ENTRIES.map(
+      ${(isOperator ? OPERATOR_ENTRIES : ENTRIES).map(
         ({ section, href, name }) =>
           html`<li><a href="${href}" ${section === current ? html`aria-current="page"` : null}>${name}</a></li>`,
       )}

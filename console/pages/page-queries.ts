@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { REPORT_WINDOWS } from '../reports/report';
 
 const text = z.string().min(1).max(300);
 const cursor = z.string().min(1).max(1_000);
@@ -30,3 +31,5 @@ export const operationsQuery = z.strictObject({
 export const saidQuery = z.object({ said: said.exactOptional() });
 
 export const grantsQuery = z.object({ all: z.literal('1').exactOptional(), said: said.exactOptional() });
+
+export const reportQuery = z.strictObject({ window: z.enum(REPORT_WINDOWS).exactOptional() });

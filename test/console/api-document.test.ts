@@ -37,6 +37,7 @@ it('documents every route, each with an id of its own', () => {
     'POST /operations/{id}/settlement settle',
     'GET /grants listGrants',
     'POST /grants/{id}/revocation revokeGrant',
+    'GET /reports readReports',
     'GET /me readViewer',
     'GET /events followChanges',
     'GET /openapi.json readDocument',
