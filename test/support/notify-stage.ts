@@ -19,9 +19,9 @@ import {
 import { freshStore, type FreshStore } from './stores';
 import { startReceiver, type WebhookReceiver } from './webhook-receiver';
 
-export const ROUTING_KEY = 'R0123456789ABCDEF0123456789ABCDE';
+const ROUTING_KEY = 'R0123456789ABCDEF0123456789ABCDE';
 
-export const REQUESTER = { subject: 'user:amira', agent: 'deployer', chain: [] };
+const REQUESTER = { subject: 'user:amira', agent: 'deployer', chain: [] };
 
 export interface Asked {
   readonly call: PreparedFixture;

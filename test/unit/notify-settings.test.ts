@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readNotify } from '../../worker/notify/notify-settings';
@@ -125,6 +125,21 @@ describe('the settings of notices', () => {
     const { reminderBefore: _reminder, consoleUrl: _url, requesters: _people, ...least } = GOOD;
     expect(await read(least)).toMatchObject({
       notify: { reminderBeforeMs: 300_000, consoleUrl: null, requesters: {} },
+    });
+  });
+
+  it('are in the documents as they may be written', async () => {
+    const document = await readFile(join(__dirname, '../../docs/notifications.md'), 'utf8');
+    const [, example = ''] = /```yaml\n(channels:[^`]*)```/.exec(document) ?? [];
+    const secret = await inFile('teams-url', ENV.TEAMS_URL);
+    const path = await inFile('example.yaml', example.replace('/run/secrets/teams-url', secret));
+    const env = { SLACK_URL: ENV.SLACK_URL, PAGERDUTY_KEY: ENV.PD_KEY, SMTP_PASSWORD: ENV.SMTP_PASSWORD };
+    expect(await readNotify(path, env)).toMatchObject({
+      ok: true,
+      notify: {
+        channels: { 'dba-chat': { kind: 'slack' }, 'dba-teams': { kind: 'teams' }, 'on-call': {}, mail: {} },
+        requesters: { 'user:amira': 'amira@example.com' },
+      },
     });
   });
 
