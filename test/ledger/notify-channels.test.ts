@@ -79,8 +79,9 @@ describe('Slack, Teams and PagerDuty', () => {
     const startedMs = performance.now();
     const other = await stage.ask({ server: 'billing' });
     await stage.answer(other, 'deny', 'no');
-    await eventually(() => expect(stage.slack.received).toHaveLength(3));
+    await eventually(() => expect(stage.slack.received.length).toBeGreaterThan(1));
     expect(performance.now() - startedMs).toBeGreaterThan(900);
+    await eventually(() => expect(stage.slack.received).toHaveLength(3));
     expect(await stage.deliveries('notify:slack')).toContainEqual({
       id: '1:opened',
       attempts: 2,
