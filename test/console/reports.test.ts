@@ -168,8 +168,8 @@ describe('the pages of the reports', () => {
     ['light', 'a laptop', LAPTOP],
     ['dark', 'a phone', PHONE],
   ] as const)('have no fault that axe finds, %s on %s, and are not wider', async (colorScheme, _what, viewport) => {
-    const { page, complaints } = await signedIn('/reports?window=24h', { colorScheme, viewport });
-    for (const path of ['/reports?window=24h', '/reports/reviews?window=24h']) {
+    const { page, complaints } = await signedIn('/reports', { colorScheme, viewport });
+    for (const path of ['/reports', '/reports/reviews']) {
       await page.goto(served.url + path);
       for (const summary of await page.locator('summary').all()) await summary.click();
       expect({ path, found: await axeViolations(page) }).toEqual({ path, found: [] });
