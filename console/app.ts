@@ -1,8 +1,8 @@
 import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import { cut, showText } from '../core/display';
-import type { Policy } from '../core/policy';
 import { LedgerError } from '../ledger/ledger-error';
+import type { Ledger } from '../ledger/ledger';
 import type { Log } from '../ledger/log';
 import { API_PATH, createApi, DOCUMENT_PATH } from './api/create-api';
 import { failure } from './api/failure';
@@ -24,7 +24,7 @@ export interface AppDeps {
   readonly settings: ConsoleSettings;
   readonly reviews: Reviews;
   readonly live: ResumableFeed;
-  readonly policyNow: () => Promise<Policy | null>;
+  readonly activeNow: Ledger['activePolicy'];
   /** Every metric, as a scraper reads it. */
   readonly readMetrics: () => Promise<string>;
   readonly log: Log;
@@ -36,10 +36,10 @@ interface AppEnv extends Env {
 
 /** The whole console: the guard before everything; sign-in and assets for everybody; pages, live and API for people. */
 export function createApp(deps: AppDeps): Hono<AppEnv> {
-  const { settings, policyNow, log } = deps;
+  const { settings, activeNow, log } = deps;
   const signIn = createSignIn({
     ...{ settings, log },
-    personNamed: async (claim) => personNamed(await policyNow(), claim),
+    personNamed: async (claim) => personNamed((await activeNow())?.policy ?? null, claim),
   });
   const app = new Hono<AppEnv>();
   app.onError((error, c) => failed(error, c, log));
@@ -48,7 +48,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   app.route('/assets', createAssets());
   app.route('/', signIn.routes);
   const asViewer = async (identified: Identified | null): Promise<Viewer | null> =>
-    identified === null ? null : viewerOf(await policyNow(), identified);
+    identified === null ? null : viewerOf(await activeNow(), identified);
   const viewerOfToken = async (authorization: string | undefined): Promise<Viewer | null> =>
     asViewer(await signIn.identifyToken(authorization));
   app.route(
@@ -85,7 +85,7 @@ function noToken(): Response {
 
 function toSignIn(c: Context): Response {
   const { pathname, search } = new URL(c.req.url);
-  if (c.req.method !== 'GET' || pathname === '/live') return c.text('Sign in first; nothing was recorded.', 401);
+  if (!['GET', 'HEAD'].includes(c.req.method) || pathname === '/live') return c.text('Sign in first; nothing was recorded.', 401);
   return c.redirect(`/sign-in?to=${encodeURIComponent(pathname + search)}`, 303);
 }
 

@@ -16,6 +16,8 @@ export interface Viewer {
   /** One sign-in, or one API token; never a secret. */
   readonly sessionId: string;
   readonly signedInAtMs: number;
+  /** `namespace`: unsigned decisions count here, in anybody's name; every page says so. */
+  readonly trust?: 'signatures' | 'namespace';
 }
 
 /** How an incoming HTTP request identifies somebody; the API takes tokens only, the pages sessions only. */

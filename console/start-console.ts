@@ -37,9 +37,8 @@ export async function startConsole({ settings, ledger, connect, log }: ConsoleOp
   const live = openLiveFeed({ store: ledger.store, log });
   const sender = decisionsThrough(connect);
   const reviews = createReviews({ ledger, decide: sender.decide, signingKey: settings.signingKey });
-  const policyNow = async () => (await ledger.activePolicy())?.policy ?? null;
   const readMetrics = createMetricsReader({ ledger, log });
-  const app = createApp({ settings, reviews, live, policyNow, readMetrics, log });
+  const app = createApp({ settings, reviews, live, activeNow: () => ledger.activePolicy(), readMetrics, log });
   const serve = getRequestListener(app.fetch);
   const server = createServer((req, res) => void serve(req, res));
   const problem = await listening(server, settings);

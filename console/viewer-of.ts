@@ -1,4 +1,5 @@
 import type { Policy } from '../core/policy';
+import type { Active } from '../ledger/ledger';
 import { personOf } from '../core/policy-lookup';
 import { eligibleReviewers, personForSubject } from '../core/reviewers';
 import type { Identified, Viewer } from './ports';
@@ -6,11 +7,16 @@ import type { Identified, Viewer } from './ports';
 const NOBODY = { groups: [], people: [] } as const;
 
 /** The person whom a sign-in names, as the policy knows them now; null where it lists them no more. */
-export function viewerOf(policy: Policy | null, { person: name, sessionId, signedInAtMs }: Identified): Viewer | null {
-  const person = policy === null ? null : personOf(policy, name);
-  if (policy === null || person === null) return null;
+export function viewerOf(
+  active: Pick<Active, 'policy' | 'trust'> | null,
+  { person: name, sessionId, signedInAtMs }: Identified,
+): Viewer | null {
+  if (active === null) return null;
+  const { policy, trust } = active;
+  const person = personOf(policy, name);
+  if (person === null) return null;
   const isOperator = eligibleReviewers(policy, policy.console?.operators ?? NOBODY).includes(name);
-  return { name, groups: person.groups, isOperator, sessionId, signedInAtMs };
+  return { name, groups: person.groups, isOperator, sessionId, signedInAtMs, trust };
 }
 
 /** The name in `people` that somebody's own name, or subject, is; null where the policy has no such person. */

@@ -40,11 +40,17 @@ export function layout({ title, viewer, csrf, body, live, section }: PageOfConso
           ${viewer === null ? null : navigation(section, viewer)} ${viewer === null ? null : account(viewer, csrf)}
         </header>
         <div id="news" class="news" role="status"></div>
+        ${viewer?.trust === 'namespace' ? UNSIGNED : null}
         <main id="main" tabindex="-1">${body}</main>
         ${live === undefined ? null : withoutScript()}
       </body>
     </html>`;
 }
+
+/** For one person's own machine only, and so that nobody takes it for less. */
+const UNSIGNED = html`<p class="trust">
+  <strong>Trust: namespace.</strong> Unsigned decisions count here, in anybody's name. For development only.
+</p>`;
 
 const ENTRIES = [
   { section: 'requests', href: '/', name: 'Requests' },

@@ -22,8 +22,14 @@ beforeAll(async () => {
     ...{ host: '127.0.0.1', port: 0, publicUrl: null, hosts: [], origins: [], oidc: null },
     ...{ key, signingKey: null, sessionMs: HOUR_MS, metricsToken: null },
   };
-  const policyNow = async () => (await api.ledger.activePolicy())?.policy ?? null;
-  const app = createApp({ settings, reviews, live, policyNow, log, readMetrics: async () => '' });
+  const app = createApp({
+    settings,
+    reviews,
+    live,
+    activeNow: () => api.ledger.activePolicy(),
+    log,
+    readMetrics: async () => '',
+  });
   const server = createAdaptorServer({ fetch: app.fetch }) as Server;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`;

@@ -146,8 +146,8 @@ const WHILE_AWAY: Viewer = { name: 'dana', groups: ['dba'], isOperator: false, s
 
 /** A token of these tests is the person's own name; nobody is an empty one. */
 async function viewerOfToken(ledger: Ledger, token: string): Promise<Viewer | null> {
-  const policy = (await ledger.activePolicy())?.policy ?? null;
-  return viewerOf(policy, { person: token, sessionId: `test-${token}`, signedInAtMs: 1_796_121_000_000 });
+  const active = await ledger.activePolicy();
+  return viewerOf(active, { person: token, sessionId: `test-${token}`, signedInAtMs: 1_796_121_000_000 });
 }
 
 /** What a person posts to allow or deny what they have read. */
