@@ -138,7 +138,8 @@ const GIVEN_UP_ADVICE =
   'They are not sent again: mend the receiver, and tell it what it missed from "holdpoint requests --status", "holdpoint unknown" and "holdpoint audit export"';
 
 function givenUpText({ endpoint, count: events, lastError }: GivenUp): string {
-  return `webhook ${safe(endpoint)} did not get ${count(events, 'event')} in three days (${safe(lastError)})`;
+  const what = endpoint.startsWith('notify:') ? 'channel' : 'webhook';
+  return `${what} ${safe(endpoint.replace(/^notify:/, ''))} was not given ${count(events, 'event')} (${safe(lastError)})`;
 }
 
 const { IndexedValueType, TaskQueueType } = temporal.api.enums.v1;

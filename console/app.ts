@@ -85,7 +85,8 @@ function noToken(): Response {
 
 function toSignIn(c: Context): Response {
   const { pathname, search } = new URL(c.req.url);
-  if (!['GET', 'HEAD'].includes(c.req.method) || pathname === '/live') return c.text('Sign in first; nothing was recorded.', 401);
+  if (!['GET', 'HEAD'].includes(c.req.method) || pathname === '/live')
+    return c.text('Sign in first; nothing was recorded.', 401);
   return c.redirect(`/sign-in?to=${encodeURIComponent(pathname + search)}`, 303);
 }
 
