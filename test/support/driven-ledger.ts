@@ -16,7 +16,7 @@ const FIRST = 'outcome of the first look';
 const person = (name: string, groups: string[]): Person => ({ name, groups, keys: [], subjects: [`user:${name}`] });
 
 /** Three people of `dba`, one of `dba-leads`, an operator, and somebody with nothing to do with it. */
-export const DRIVEN_POLICY: Policy = {
+const DRIVEN_POLICY: Policy = {
   ...COVERING,
   rules: [...COVERING.rules, { id: 'never-asked', version: 'v1', server: 'mail', scope: { kind: 'all' } } as never],
   people: Object.fromEntries(
