@@ -41,7 +41,7 @@ type OperationEvent =
 type CallEvent =
   /** A decision that does not count; `cause` is the code of its verdict. */
   | { readonly type: 'notCounted'; readonly cause: string }
-  /** A call that was refused before anybody was asked; `cause` is the code. */
+  /** A call that access, policy, schema or a limit refused; `cause` is the code. */
   | { readonly type: 'callRefused'; readonly cause: string }
   /** A call of a turn about which nobody had to be asked. */
   | { readonly type: 'notAsked'; readonly cause: 'noRule' | 'grant' };

@@ -31,7 +31,7 @@ export const COUNTERS = [
   },
   {
     name: 'holdpoint_calls_refused_total',
-    help: 'Calls that were refused before anybody was asked, by the code of the refusal.',
+    help: 'Calls that access, policy, schema or a limit refused, by the code of the refusal.',
   },
   {
     name: 'holdpoint_calls_not_asked_total',

@@ -172,6 +172,9 @@ describe('the pages of the reports', () => {
     for (const path of ['/reports', '/reports/reviews']) {
       await page.goto(served.url + path);
       for (const summary of await page.locator('summary').all()) await summary.click();
+      // A head of three lines at most: no word of it is broken into letters.
+      const tallestPx = `Math.max(...[...document.querySelectorAll('thead th')].map((each) => each.offsetHeight))`;
+      expect(await page.evaluate(tallestPx)).toBeLessThan(75);
       expect({ path, found: await axeViolations(page) }).toEqual({ path, found: [] });
       expect({ path, overflows: await overflowsSideways(page) }).toEqual({ path, overflows: false });
     }
