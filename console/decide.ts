@@ -3,7 +3,7 @@ import { notShown } from '../core/review';
 import { decisionOn } from '../client/decision-on';
 import { signDecision } from '../client/sign-decision';
 import type { Ledger } from '../ledger/ledger';
-import { revisionsOf } from '../ledger/queries';
+import { decisionsOn, revisionsOf } from '../ledger/queries';
 import type { Decided, GivenDecision, Viewer } from './ports';
 import { sightOf } from './sight';
 import { notShownText } from './view-of';
@@ -26,7 +26,7 @@ export async function decide(deps: Deciding, viewer: Viewer, given: GivenDecisio
   const { operationId, revision, answer, reason = '', reviewer = viewer.name } = given;
   if (reviewer !== viewer.name)
     return refused('OTHER_REVIEWER', `you are signed in as ${viewer.name}, and decide under no other name`);
-  if (answer === 'deny' && reason.trim() === '')
+  if (answer === 'deny' && reason.replace(BLANK, '') === '')
     return refused('REASON_MISSING', 'a denial needs a reason: it reaches the agent');
   const revisions = await revisionsOf(ledger.store.db, operationId);
   const meant = revisions.find(({ request }) => request.revision === revision) ?? revisions.at(-1);
@@ -38,10 +38,26 @@ export async function decide(deps: Deciding, viewer: Viewer, given: GivenDecisio
   const decision = decisionBy(viewer, given);
   const sent = signingKey === null ? decision : signDecision(decision, signingKey);
   const verdict = await deps.decide(meant.request.workflowId, sent);
-  return isStranger && !COUNTS.includes(verdict.code) ? { kind: 'notFound' } : { kind: 'verdict', verdict };
+  if (isStranger && !COUNTS.includes(verdict.code)) return { kind: 'notFound' };
+  return { kind: 'verdict', verdict: await withOwnReason(deps, decision, verdict) };
 }
 
+/** What nobody sees. */
+const BLANK = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
+
 const COUNTS: readonly VerdictCode[] = ['accepted', 'alreadyDecided'];
+
+/** Somebody's second denial is their first one: where it had another reason, that one stands, and they are told so. */
+async function withOwnReason({ ledger }: Deciding, decision: Decision, verdict: Verdict): Promise<Verdict> {
+  if (decision.answer !== 'deny' || verdict.code !== 'accepted') return verdict;
+  const { operationId, revision, reviewer, reason = null } = decision;
+  const own = (await decisionsOn(ledger.store.db, operationId)).find(
+    (each) => each.revision === revision && each.reviewer === reviewer && each.answer === 'deny',
+  );
+  if (own === undefined || own.reason === reason) return verdict;
+  const detail = 'you denied this before, and the reason that you gave then stands: this one was not sent to the agent';
+  return { ...verdict, code: 'conflict', detail };
+}
 
 function decisionBy({ name }: Viewer, given: GivenDecision): Decision {
   const { operationId, revision, digest, decisionId, answer, reason = '', minutes } = given;

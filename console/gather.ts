@@ -8,6 +8,8 @@ export class BadCursor extends Error {}
 
 /** `keep` answers what is shown of a row, null where the row is not. */
 export interface Gathering<Row extends Placed<unknown>, Kept> {
+  /** Which list this is: a cursor of another one is refused. */
+  readonly list: string;
   readonly read: (page: PageQuery) => Promise<readonly Row[]>;
   readonly keep: (row: Row) => Kept | null;
   readonly cursor?: string | undefined;
@@ -20,17 +22,17 @@ export interface Gathering<Row extends Placed<unknown>, Kept> {
  * @throws BadCursor
  */
 export async function gather<Row extends Placed<unknown>, Kept>(given: Gathering<Row, Kept>): Promise<Page<Kept>> {
-  const { read, keep, cursor, limit = PAGE_SIZE.usual } = given;
+  const { list, read, keep, cursor, limit = PAGE_SIZE.usual } = given;
   const wanted = Math.min(limit, PAGE_SIZE.most);
   const items: Kept[] = [];
   let end: Place | null = null;
-  for (let after = cursor === undefined ? null : placeOf(cursor); ;) {
+  for (let after = cursor === undefined ? null : placeOf(list, cursor); ;) {
     const rows: readonly Row[] = await read({ after, limit: PAGE_SIZE.most });
     for (const row of rows) {
       const kept = keep(row);
       if (kept === null) continue;
       // One more than asked for shows that there is a next page.
-      if (items.length === wanted) return { items, next: cursorOf(end) };
+      if (items.length === wanted) return { items, next: cursorOf(list, end) };
       items.push(kept);
       end = row.place;
     }
@@ -39,13 +41,16 @@ export async function gather<Row extends Placed<unknown>, Kept>(given: Gathering
   }
 }
 
-function cursorOf(place: Place | null): string | null {
-  return place === null ? null : Buffer.from(JSON.stringify([place.atMs, place.operationId])).toString('base64url');
+function cursorOf(list: string, place: Place | null): string | null {
+  return place === null
+    ? null
+    : Buffer.from(JSON.stringify([list, place.atMs, place.operationId])).toString('base64url');
 }
 
-function placeOf(cursor: string): Place {
-  const [, at, operationId] =
-    /^\[(\d{1,16}),"(op_[0-9a-f]{40})"\]$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (at === undefined || operationId === undefined) throw new BadCursor('the cursor is none that was given out here');
+function placeOf(list: string, cursor: string): Place {
+  const text = Buffer.from(cursor, 'base64url').toString();
+  const [, of, at, operationId] = /^\["([\w/]+)",(\d{1,16}),"(op_[0-9a-f]{40})"\]$/.exec(text) ?? [];
+  if (of !== list || at === undefined || operationId === undefined)
+    throw new BadCursor('the cursor is none that was given out by this list');
   return { atMs: Number(at), operationId };
 }

@@ -61,7 +61,7 @@ async function queue(
   const { store } = ledger;
   const policy = (await ledger.activePolicy())?.policy ?? null;
   const page = await gather({
-    ...{ cursor, limit },
+    ...{ list: `requests/${filter.state ?? 'pending'}`, cursor, limit },
     read: (from) => requestsPage(store.db, filter, from),
     keep: ({ item }) => {
       const sight = sightOf(viewer, policy, item);
@@ -94,7 +94,7 @@ async function operations({ ledger }: Deciding, viewer: Viewer, { state, cursor,
   const { db } = ledger.store;
   const policy = (await ledger.activePolicy())?.policy ?? null;
   return gather({
-    ...{ cursor, limit },
+    ...{ list: `operations/${state ?? 'all'}`, cursor, limit },
     read: async (from) => {
       const placed = await operationsPage(db, state ?? null, from);
       const ids = viewer.isOperator ? [] : placed.map(({ item }) => item.operationId);

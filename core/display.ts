@@ -85,6 +85,16 @@ export function showJson(value: JsonValue, mode: TextMode = 'block'): Shown {
   return (mode === 'block' ? jsonLines(value, '\n', '  ') : jsonLines(value, ' ', '')) as Shown;
 }
 
+/**
+ * A text as a JSON string in which nothing hides or reorders: such characters are the `\u` escapes of JSON itself, so that
+ * whoever shows it again escapes nothing twice.
+ */
+export function quotedText(text: string): string {
+  return JSON.stringify(text).replace(HIDDEN, (char) =>
+    Array.from({ length: char.length }, (_, at) => `\\u${char.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
+  );
+}
+
 /** A JSON value inside markdown, on one line: see `showMarkdown`. */
 export function showJsonMarkdown(value: JsonValue): string {
   return codeSpan(showJson(value, 'line'));

@@ -1,5 +1,5 @@
 import type { AllowCount, CallOutcome, Evidence } from './outcome';
-import { showJson } from './display';
+import { quotedText } from './display';
 import { atPointer, canonicalJson, type JsonValue } from './json';
 import { unreachable } from './unreachable';
 
@@ -44,7 +44,7 @@ function expiredText(counted: AllowCount | undefined): string {
 }
 
 function deniedText(reason: string | null, operationId: string): string {
-  const words = reason === null ? 'No reason was given.' : `The reviewer's words: ${showJson(reason, 'line')}.`;
+  const words = reason === null ? 'No reason was given.' : `The reviewer's words: ${quotedText(reason)}.`;
   return `DENIED: not executed. A reviewer denied this approval request. ${words} This request is closed: do not repeat the call, do not work around it. (${operationId})`;
 }
 

@@ -49,7 +49,7 @@ export function addConsole(program: Command, { io, end }: Cli): void {
     exits: ['notFound', 'unreachable'],
   })
     .argument('[person]', 'a name in "people" of the policy (default: the reviewer of "holdpoint dev")')
-    .option('--to <path>', 'the page to begin with')
+    .option('--to <path>', 'the page to begin with', pathOf)
     .action((person: string | undefined, options: LinkOptions) => end(link(io, person, options)));
   describeCommand(withState(console.command('token')), {
     summary: 'Make a bearer token for the HTTP API in the name of one person. It goes to stdout and is kept nowhere.',
@@ -59,6 +59,11 @@ export function addConsole(program: Command, { io, end }: Cli): void {
     .argument('<person>', 'a name in "people" of the policy')
     .option('--hours <n>', 'how long it holds', hoursOf, TOKEN_HOURS)
     .action((person: string, options: TokenOptions) => end(token(io, person, options)));
+}
+
+function pathOf(text: string): string {
+  if (/^\/(?![/\\])/.test(text)) return text;
+  throw new InvalidArgumentError('It is a path of the console, such as /requests/7KQ2M4XB.');
 }
 
 function hoursOf(text: string): number {

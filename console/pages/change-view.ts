@@ -11,9 +11,15 @@ export function changeView(request: ApprovalRequest): Html | null {
   if (preview === null && state === null && resourceVersion === null && expected === null) return null;
   return html`<section aria-labelledby="change">
     <h2 id="change">What would change</h2>
-    ${preview === null ? null : previewView(preview)} ${expectedView(request)} ${versionView(request)}
-    ${state === null ? null : stateView(state)}
+    ${preview === null ? null : (unknownChange(request) ?? previewView(preview))} ${expectedView(request)}
+    ${versionView(request)} ${state === null ? null : stateView(state)}
   </section>`;
+}
+
+/** Why there is no preview although the policy asks for one; null where there is one. */
+export function unavailablePreview({ preview }: Pick<ApprovalRequest, 'preview'>): string | null {
+  const why = preview === null ? null : atPointer(preview.value, '/unavailable');
+  return why?.found === true && typeof why.value === 'string' ? why.value : null;
 }
 
 function previewView({ show, value }: NonNullable<ApprovalRequest['preview']>): Html {
@@ -21,6 +27,13 @@ function previewView({ show, value }: NonNullable<ApprovalRequest['preview']>): 
   const intro = html`<p class="label">${show === 'diff' ? 'Difference' : 'Preview'}, as the tool server gives it</p>`;
   if (text === null) return html`${intro}${givenJson(structuredOf(value))}`;
   return html`${intro}${show === 'diff' ? diff(text) : givenBlock(text)}`;
+}
+
+function unknownChange(request: ApprovalRequest): Html | null {
+  const why = unavailablePreview(request);
+  return why === null
+    ? null
+    : html`<p class="banner"><strong>What it would change is not known:</strong> ${given(why)}</p>`;
 }
 
 /** Lines keep their own + and -, so that the difference can be read without its colours. */

@@ -4,6 +4,7 @@ import type { Validity } from '../../core/policy';
 import { notShown } from '../../core/review';
 import type { MayAnswer, RequestView, Viewer } from '../ports';
 import { notShownText } from '../view-of';
+import { unavailablePreview } from './change-view';
 import { named } from './given';
 import type { Html } from './layout';
 
@@ -61,10 +62,16 @@ function allowForm({ request }: RequestView, keys: FormKeys): Html {
     ${minutesField(request.ask.validity)}
     <p class="tick">
       <input type="checkbox" id="read" name="read" value="yes" required autocomplete="off" />
-      <label for="read">I have read what will run and what it would change.</label>
+      <label for="read">${readText(request)}</label>
     </p>
     <button class="allow" type="submit">Allow</button>
   </form>`;
+}
+
+function readText(request: RequestView['request']): string {
+  return unavailablePreview(request) === null
+    ? 'I have read what will run and what it would change.'
+    : 'I have read what will run, and know that what it would change is not known.';
 }
 
 function denyForm({ request }: RequestView, keys: FormKeys): Html {

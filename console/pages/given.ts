@@ -3,7 +3,7 @@ import { notes, showJson, showText, type TextNote } from '../../core/display';
 import { isJsonArray, isJsonObject } from '../../core/json-value';
 import type { JsonValue } from '../../core/json';
 import type { Html } from './layout';
-import { NOTE_TEXT } from './words';
+import { count, NOTE_TEXT } from './words';
 
 /** An untrusted text in a line of the page: marked, isolated from the writing direction around it, never cut. */
 export function given(text: string): Html {
@@ -17,7 +17,7 @@ export function named(text: string): Html {
 
 /** An untrusted text with its lines, in a marked area of its own; no words of the page are ever inside. */
 export function givenBlock(text: string): Html {
-  return html`${preformatted(showText(text, 'block'))}${warning([text])}`;
+  return html`${lengthWarning(text)}${preformatted(showText(text, 'block'))}${warning([text])}`;
 }
 
 /** An untrusted JSON value in a marked area of its own. */
@@ -43,6 +43,18 @@ const LONGEST_IN_LINE = 100;
 /** The parser drops one newline right after the tag, so there is always one to drop. */
 function preformatted(shown: string): Html {
   return html`<pre class="given" dir="ltr">${'\n'}${shown}</pre>`;
+}
+
+const LONGEST_READ = { lines: 25, characters: 2_000 } as const;
+
+/** Stands before a text whose end is out of sight, so that nobody takes its beginning for all of it. */
+function lengthWarning(text: string): Html | null {
+  const lines = text.split('\n');
+  if (lines.length <= LONGEST_READ.lines && text.length <= LONGEST_READ.characters) return null;
+  const empty = lines.filter((line) => line.trim() === '').length;
+  const blank = empty === 0 ? '' : `, ${empty} of them empty`;
+  const size = `${text.length.toLocaleString('en-GB')} characters in ${count(lines.length, 'line')}${blank}`;
+  return html`<p class="warning">Look closely: ${size}. Read to the end.</p>`;
 }
 
 /** What the texts hide, in words beside them; nothing where they hide nothing. */

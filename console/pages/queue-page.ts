@@ -105,9 +105,17 @@ function rowView({ request, standing }: RequestRecord, nowMs: number): Html {
     </p>
     <p class="due">${standing.state === 'pending' ? dueView(request, nowMs) : closedView(standing)}</p>
     <p class="line">${materialLine(request.material)}</p>
+    ${isLong(request.material) ? html`<p class="hint">There is more of it than this list shows: read its page.</p>` : null}
     <p class="level">${levelText(request.ask.escalate, standing)}</p>
   </li>`;
 }
+
+/** Whether the line may be cut in the list. */
+function isLong(material: readonly MaterialField[]): boolean {
+  return JSON.stringify(material.map(({ value }) => value)).length > LONGEST_LINE;
+}
+
+const LONGEST_LINE = 120;
 
 function dueView({ deadlineAtMs }: RequestRecord['request'], nowMs: number): Html {
   return html`${moment(deadlineAtMs, nowMs)}, then it expires, not executed`;

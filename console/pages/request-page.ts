@@ -36,11 +36,11 @@ export function requestPage({ view, viewer, keys, said }: RequestPage): Html {
           ${argumentsView(request, nowMs)}
         </section>
         ${changeView(request)} ${similarView(request)} ${contextView(request)} ${bindingView(request)}
-        ${noteView(request)}
       </div>
       <aside class="answer" aria-label="Answer">
         ${permitView(view)} ${answersView(view)} ${outcomeView(view)} ${decisionForms(view, viewer, keys)}
       </aside>
+      ${noteView(request)}
     </div>
   </article>`;
 }

@@ -7,7 +7,7 @@ import { answer, enter, tooManyAttempts, turnAway } from './sign-in-parts';
 import type { SignInEnv, SignInParts } from './sign-in-parts';
 
 const BAD_LINK = notSignedInPage(
-  'This sign-in link does not count: it was used, it has expired, or it is not whole.',
+  'This sign-in link does not count: it was used, it has expired, it was made before the console started, or it is not whole.',
   'Ask for a new one.',
 );
 
@@ -38,7 +38,9 @@ export function addLinkRoutes(app: Hono<SignInEnv>, parts: SignInParts): void {
 
 const WRONG = { by: 'link', status: 403, reason: 'the link does not count' } as const;
 
+/** A link that was made before this console started may have been used there: it counts no more. */
 async function openLink({ seals, spent }: SignInParts, code: string): Promise<PersonStatement | null> {
   const statement = await seals.openPerson('link', code);
-  return statement === null || spent.isSpent(statement.id) ? null : statement;
+  if (statement === null || statement.issuedAtMs < spent.sinceMs) return null;
+  return spent.isSpent(statement.id) ? null : statement;
 }

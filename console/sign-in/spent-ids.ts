@@ -1,5 +1,7 @@
 /** Ids of statements that count no longer although they have not expired; kept until they have. */
 export interface SpentIds {
+  /** What was spent before is not known here; epoch milliseconds. */
+  readonly sinceMs: number;
   /** False where it was spent before. */
   spend(statement: { readonly id: string; readonly expiresAtMs: number }): boolean;
   isSpent(id: string): boolean;
@@ -16,6 +18,7 @@ export function createSpentIds(nowMs: () => number): SpentIds {
     for (const [id, expiresAtMs] of spent) if (expiresAtMs <= now) spent.delete(id);
   };
   return {
+    sinceMs: nowMs(),
     spend: ({ id, expiresAtMs }) => {
       forgetExpired();
       if (spent.has(id)) return false;

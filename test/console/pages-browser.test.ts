@@ -162,9 +162,9 @@ describe('a hostile request in a real browser', () => {
     expect(await page.locator('.not-offered').innerText()).toContain('what cannot be shown cannot be allowed');
   });
 
-  it("comes before the agent's words, which are the last of the facts [SCREEN-8]", async () => {
+  it("comes before the agent's words, which are the last of the page in the order of reading [SCREEN-8]", async () => {
     const { page } = await load('/requests/hostile');
-    const headings = await page.locator('.facts h2').allInnerTexts();
+    const headings = await page.locator('.columns h2').allInnerTexts();
     expect(headings.at(0)).toBe('What will run');
     expect(headings.at(-1)).toBe("The agent's own words, unverified");
   });

@@ -33,7 +33,9 @@ describe('open requests of one person', () => {
       const eleventh = await called(client, 'delete_rows', { id: 11 });
       expect(eleventh.isError).toBe(true);
       expect(approvalOf(eleventh)).toMatchObject({ status: 'refused', code: 'OPEN_REQUESTS_LIMIT' });
-      expect(textOf(eleventh)).toContain('There are 10 open approval requests of u1, over all agents; the limit is 10.');
+      expect(textOf(eleventh)).toContain(
+        'There are 10 open approval requests of u1, over all agents; the limit is 10.',
+      );
     }
     expect(await openRequests(stage)).toEqual(before);
     const other = approvalOf(await called(await stage.client({ subject: 'u2' }), 'delete_rows', { id: 11 }));

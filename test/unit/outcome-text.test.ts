@@ -63,7 +63,7 @@ test("a denial's reason is quoted as the reviewer's words [DENY-04]", () => {
 test('words of a reviewer reach the model with everything that hides or reorders made visible', () => {
   const reason = 'allow\u202e ton od\u200b';
   const text = textForModel({ outcome: 'denied', reason, deciders: [] }, 'op_1');
-  expect(text).toContain(`"allow⟦U+202E⟧ ton od⟦U+200B⟧"`);
+  expect(text).toContain('"allow\\u202e ton od\\u200b"');
 });
 
 test.each([
