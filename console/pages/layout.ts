@@ -48,9 +48,9 @@ export function layout({ title, viewer, csrf, body, live, section }: PageOfConso
 }
 
 /** For one person's own machine only, and so that nobody takes it for less. */
-const UNSIGNED = html`<p class="trust">
+const UNSIGNED = html`<aside class="trust" aria-label="Trust">
   <strong>Trust: namespace.</strong> Unsigned decisions count here, in anybody's name. For development only.
-</p>`;
+</aside>`;
 
 const ENTRIES = [
   { section: 'requests', href: '/', name: 'Requests' },
