@@ -116,8 +116,14 @@ describe('a ledger that cannot be used', () => {
     await store.write(async ({ db }) => {
       await sql`delete from ledger_migrations where name > '0002'`.execute(db);
       await sql`drop table gateway_calls`.execute(db);
-      await sql`drop index deliveries_position`.execute(db);
-      await sql`drop index requests_open`.execute(db);
+      for (const index of [
+        'deliveries_position',
+        'requests_open',
+        'requests_binding',
+        'requests_denied',
+        'grants_live',
+      ])
+        await sql`drop index ${sql.id(index)}`.execute(db);
     });
     await store.close();
     writeFileSync(join(folder, 'policy.yaml'), EMPTY_POLICY);

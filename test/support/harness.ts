@@ -34,6 +34,9 @@ Runtime.install({ logger: new DefaultLogger('ERROR') });
 
 export const U1: Requester = { subject: 'u1', agent: 'bot', chain: [] };
 
+/** Longer than by default: a busy machine or a worker that was just killed must not decide a test. */
+export const PATIENT = { limitMs: 15_000 } as const;
+
 export interface HarnessOptions {
   readonly policy?: Partial<PolicyVariant>;
   readonly ledgerUrl?: string;
@@ -140,9 +143,7 @@ export async function startHarness(options: HarnessOptions = {}): Promise<Harnes
         if (requiredActions.length < count) throw new Error(`${requiredActions.length} of ${count} requests are open`);
         return requiredActions;
       }),
-    // Longer than by default: a busy machine or a worker that was just killed must not decide a test.
-    decide: (request, answer, more) =>
-      holdpoint.decide(request.workflowId, decisionOn(request, answer, more), { limitMs: 15_000 }),
+    decide: (request, answer, more) => holdpoint.decide(request.workflowId, decisionOn(request, answer, more), PATIENT),
     facts: async (operationId) => {
       const rows = await store.db.selectFrom('audit').select(['kind', 'body', 'operation_id']).orderBy('seq').execute();
       const wanted = operationId === undefined ? rows : rows.filter((row) => row.operation_id === operationId);

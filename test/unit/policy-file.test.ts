@@ -106,7 +106,7 @@ describe('the text of a policy file', () => {
       '1:17 POLICY_BAD_VALUE console.key must be "ed25519:" and 32 bytes in base64url [holdpoint key new prints it.]',
     ]);
     expect(problemsOf(`console: { key: '${key}', operators: { groups: [opps] } }\n${people}`)).toEqual([
-      '1:89 POLICY_NO_REVIEWERS console: the group "opps" has no members; groups with members: ops [Did you mean ops?]',
+      '1:94 POLICY_NO_REVIEWERS console: the group "opps" has no members; groups with members: ops [Did you mean "ops"?]',
     ]);
   });
 

@@ -4,7 +4,7 @@ import { HoldpointError, type TurnCallResult } from '../../client';
 import type { RunStep } from '../../activities/dependencies';
 import { migrate, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
-import { decisionOn, startHarness, type Harness } from '../support/harness';
+import { decisionOn, startHarness, type Harness, PATIENT } from '../support/harness';
 import { nudge, outcomes, sendSignal, sendUpdate, statuses } from '../support/messages';
 import { resetToDecision } from '../support/reset-turn';
 
@@ -168,7 +168,7 @@ describe('what was approved is what runs', () => {
     await Promise.all([
       sendSignal(harness, turn, decision),
       sendUpdate(harness, turn, decision),
-      harness.holdpoint.decide(turn.workflowId, { ...decision, channel: 'console' }),
+      harness.holdpoint.decide(turn.workflowId, { ...decision, channel: 'console' }, PATIENT),
     ]);
     expect(await outcomes(turn)).toEqual([['c1', 'executed']]);
     expect((await harness.decide(request, 'allow')).code).toBe('accepted');

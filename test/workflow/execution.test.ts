@@ -6,7 +6,7 @@ import type { ProposedCall } from '../../core/turn';
 import type { TurnResult } from '../../core/turn-packing';
 import { mail, migrate, read, remove, someone } from '../support/calls';
 import { eventually } from '../support/eventually';
-import { decisionOn, startHarness, type Harness } from '../support/harness';
+import { decisionOn, startHarness, type Harness, PATIENT } from '../support/harness';
 import { outcomes } from '../support/messages';
 import { policyText } from '../support/policy-text';
 
@@ -46,11 +46,11 @@ describe('at most once', () => {
   test('the same allow posted twice gets the same answer twice: one run, one event [EXEC-01]', async () => {
     const { turn, request } = await begin(remove('c1', { id: 1 }));
     const decision = decisionOn(request, 'allow');
-    const first = await harness.holdpoint.decide(turn.workflowId, decision);
-    const second = await harness.holdpoint.decide(turn.workflowId, decision);
+    const first = await harness.holdpoint.decide(turn.workflowId, decision, PATIENT);
+    const second = await harness.holdpoint.decide(turn.workflowId, decision, PATIENT);
     expect([first.code, second.code]).toEqual(['accepted', 'accepted']);
     await turn.results();
-    expect(await harness.holdpoint.decide(turn.workflowId, decision)).toMatchObject({ code: 'accepted' });
+    expect(await harness.holdpoint.decide(turn.workflowId, decision, PATIENT)).toMatchObject({ code: 'accepted' });
     expect(runs(1)).toHaveLength(1);
     expect((await harness.notices(request.operationId)).filter((id) => id.endsWith(':allowed'))).toHaveLength(1);
   });

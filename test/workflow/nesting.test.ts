@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { mail, migrate, remove, someone } from '../support/calls';
-import { decisionOn, startHarness, type Harness } from '../support/harness';
+import { decisionOn, startHarness, type Harness, PATIENT } from '../support/harness';
 import { outcomes, statuses } from '../support/messages';
 
 let harness: Harness;
@@ -68,7 +68,7 @@ test('two sub-agents with a call of one id each: each decision runs its own call
   const [[requestA], [requestB]] = [await harness.requests(turnA), await harness.requests(turnB)];
   expect(requestA!.operationId).not.toBe(requestB!.operationId);
   // A's decision at B's turn: not an open request there.
-  expect((await harness.holdpoint.decide(turnB.workflowId, decisionOn(requestA!, 'allow'))).code).toBe(
+  expect((await harness.holdpoint.decide(turnB.workflowId, decisionOn(requestA!, 'allow'), PATIENT)).code).toBe(
     'unknownRequest',
   );
   await harness.decide(requestA!, 'allow');

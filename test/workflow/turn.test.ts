@@ -1,7 +1,7 @@
 import { read, migrate, remove, someone } from '../support/calls';
 import { testClock, MINUTE_MS } from '../support/clock';
 import { eventually } from '../support/eventually';
-import { decisionOn, startHarness, type Harness } from '../support/harness';
+import { decisionOn, startHarness, type Harness, PATIENT } from '../support/harness';
 import { outcomes, sendUpdate, statuses, withdrawOpen } from '../support/messages';
 
 describe('several calls in one turn', () => {
@@ -92,7 +92,8 @@ describe('several calls in one turn', () => {
     const [c1] = await harness.requests(turn, 3);
     const decision = decisionOn(c1!, 'allow');
     const verdicts = [];
-    for (let time = 0; time < 6; time += 1) verdicts.push(await harness.holdpoint.decide(turn.workflowId, decision));
+    for (let time = 0; time < 6; time += 1)
+      verdicts.push(await harness.holdpoint.decide(turn.workflowId, decision, PATIENT));
     expect(verdicts.map((verdict) => verdict.code)).toEqual(Array(6).fill('accepted'));
     await eventually(async () => expect(await statuses(turn)).toEqual(['executed', 'pending', 'pending']));
     expect(harness.tools.runs.filter((run) => run.arguments['id'] === 78)).toHaveLength(1);

@@ -4,7 +4,7 @@ import { operationId } from '../../core/digest';
 import { migrate, remove, someone } from '../support/calls';
 import { MINUTE_MS, testClock } from '../support/clock';
 import { eventually } from '../support/eventually';
-import { decisionOn, startHarness, type Harness } from '../support/harness';
+import { decisionOn, startHarness, type Harness, PATIENT } from '../support/harness';
 import { outcomes, sendUpdate, statuses } from '../support/messages';
 
 /** What agent frameworks of today get wrong. (Killed after the effect: test/kill.) */
@@ -28,7 +28,7 @@ describe('where other frameworks fail', () => {
     const play = async (id: number) => {
       const { turn, request } = await begin(remove('c1', { id }));
       const decision = decisionOn(request, 'allow');
-      const answers = await Promise.all([1, 2].map(() => harness.holdpoint.decide(turn.workflowId, decision)));
+      const answers = await Promise.all([1, 2].map(() => harness.holdpoint.decide(turn.workflowId, decision, PATIENT)));
       expect(answers[0]).toMatchObject({ code: 'accepted', decidedBy: ['r1'] });
       expect(answers[1]).toEqual({ ...answers[0], detail: answers[1]!.detail });
       await turn.results();
