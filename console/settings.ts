@@ -1,6 +1,6 @@
 import type { Addresses } from '../web/host-check';
-import { hostInUrl, isEveryAddress } from '../web/host-names';
-import { readHost, readOriginUrl, readScope, readTrustedUrl, SettingReader } from '../web/setting-values';
+import { readAddresses } from '../web/read-addresses';
+import { readScope, readTrustedUrl, SettingReader } from '../web/setting-values';
 import type { Read } from '../web/setting-values';
 import { readScrapeToken, readSealKey, readSigningKey } from './sign-in/key-file';
 import type { KeyFile } from './sign-in/key-file';
@@ -45,7 +45,9 @@ const HOUR_MS = 3_600_000;
 export function readConsoleSettings(env: NodeJS.ProcessEnv): ReadConsoleSettings {
   const from = new SettingReader(env);
   const settings: ConsoleSettings = {
-    ...addressOf(from),
+    ...readAddresses(from, { prefix: PREFIX, port: 8485, users: 'people' }),
+    // No page but the console's own may ask it for anything.
+    origins: [],
     key: sealKeyOf(from),
     signingKey: from.read(`${PREFIX}_SIGNING_KEY_FILE`, keyIn(readSigningKey)),
     oidc: oidcOf(from),
@@ -55,23 +57,6 @@ export function readConsoleSettings(env: NodeJS.ProcessEnv): ReadConsoleSettings
   };
   const { problems } = from;
   return problems.length === 0 ? { ok: true, settings } : { ok: false, problems };
-}
-
-function addressOf(from: SettingReader): Addresses & Pick<ConsoleSettings, 'port'> {
-  const host = from.text(`${PREFIX}_HOST`) ?? '127.0.0.1';
-  const publicUrl = from.read(`${PREFIX}_PUBLIC_URL`, readOriginUrl);
-  if (!URL.canParse(`http://${hostInUrl(host)}`)) {
-    from.problems.push(`${PREFIX}_HOST is a host name or an IP address, not ${JSON.stringify(host)}`);
-  }
-  if (isEveryAddress(host) && from.text(`${PREFIX}_PUBLIC_URL`) === null) {
-    from.problems.push(
-      `${PREFIX}_HOST is ${host}, every address of this machine; set ${PREFIX}_PUBLIC_URL to the one that people use`,
-    );
-  }
-  const what = 'a port number (0 takes a free one)';
-  const port = from.number(`${PREFIX}_PORT`, { what, min: 0, max: 65_535, instead: 8485 });
-  // No page but the console's own may ask it for anything.
-  return { host, port, publicUrl, hosts: from.list(`${PREFIX}_HOSTS`, readHost), origins: [] };
 }
 
 function sealKeyOf(from: SettingReader): Uint8Array {

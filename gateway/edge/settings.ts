@@ -1,13 +1,6 @@
-import { hostInUrl, isEveryAddress } from '../../web/host-names';
+import { readAddresses } from '../../web/read-addresses';
 import { isPrincipal } from './principal';
-import {
-  readHost,
-  readOrigin,
-  readOriginUrl,
-  readScope,
-  readTrustedUrl,
-  SettingReader,
-} from '../../web/setting-values';
+import { readOrigin, readScope, readTrustedUrl, SettingReader } from '../../web/setting-values';
 import type { Read } from '../../web/setting-values';
 import { isTokenForm } from './token-form';
 import { readTokenFile } from './token-file';
@@ -58,34 +51,14 @@ const MINUTE_MS = 60_000;
 /** Reads the settings of the gateway's edge and reports all that is wrong with them at once. */
 export function readEdgeSettings(env: NodeJS.ProcessEnv): ReadEdgeSettings {
   const from = new SettingReader(env);
-  const settings: EdgeSettings = { ...addressOf(from), ...identitiesOf(from), ...limitsOf(from) };
+  const settings: EdgeSettings = {
+    ...readAddresses(from, { prefix: PREFIX, port: 8484, users: 'clients' }),
+    origins: from.list(`${PREFIX}_ORIGINS`, readOrigin),
+    ...identitiesOf(from),
+    ...limitsOf(from),
+  };
   const { problems } = from;
   return problems.length === 0 ? { ok: true, settings } : { ok: false, problems };
-}
-
-function addressOf(from: SettingReader): Pick<EdgeSettings, 'host' | 'port' | 'publicUrl' | 'hosts' | 'origins'> {
-  const host = from.text(`${PREFIX}_HOST`) ?? '127.0.0.1';
-  const publicUrl = from.read(`${PREFIX}_PUBLIC_URL`, readOriginUrl);
-  if (!URL.canParse(`http://${hostInUrl(host)}`)) {
-    from.problems.push(`${PREFIX}_HOST is a host name or an IP address, not ${JSON.stringify(host)}`);
-  }
-  if (isEveryAddress(host) && from.text(`${PREFIX}_PUBLIC_URL`) === null) {
-    from.problems.push(
-      `${PREFIX}_HOST is ${host}, every address of this machine; set ${PREFIX}_PUBLIC_URL to the one that clients use`,
-    );
-  }
-  return {
-    host,
-    port: from.number(`${PREFIX}_PORT`, {
-      what: 'a port number (0 takes a free one)',
-      min: 0,
-      max: 65_535,
-      instead: 8484,
-    }),
-    publicUrl,
-    hosts: from.list(`${PREFIX}_HOSTS`, readHost),
-    origins: from.list(`${PREFIX}_ORIGINS`, readOrigin),
-  };
 }
 
 function identitiesOf(from: SettingReader): Pick<EdgeSettings, 'tokensFile' | 'oauth'> {
