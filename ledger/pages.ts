@@ -1,5 +1,12 @@
 import type { Kysely } from 'kysely';
-import { recordOf, recordOfOperation, type OperationRecord, type RequestFilter, type RequestRecord } from './queries';
+import {
+  recordOf,
+  recordOfOperation,
+  requestsThat,
+  type OperationRecord,
+  type RequestFilter,
+  type RequestRecord,
+} from './queries';
 import type { Database } from './schema';
 
 /** Reading long lists piece by piece: a place in the list stays one, whatever is added or closed meanwhile. */
@@ -27,16 +34,9 @@ export async function requestsPage(
   filter: Omit<RequestFilter, 'approver' | 'limit'>,
   { after, limit }: PageQuery,
 ): Promise<readonly Placed<RequestRecord>[]> {
-  const { state = 'pending', server, tool, subject } = filter;
-  const isOpen = state === 'pending';
+  const isOpen = (filter.state ?? 'pending') === 'pending';
   const column = isOpen ? 'deadline_at' : 'closed_at';
-  const rows = await db
-    .selectFrom('requests')
-    .selectAll()
-    .where('state', '=', state)
-    .$if(server !== undefined, (query) => query.where('server', '=', server ?? ''))
-    .$if(tool !== undefined, (query) => query.where('tool', '=', tool ?? ''))
-    .$if(subject !== undefined, (query) => query.where('subject', '=', subject ?? ''))
+  const rows = await requestsThat(db, filter)
     .$if(after !== null, (query) =>
       query.where((eb) =>
         eb.or([

@@ -31,14 +31,8 @@ export interface RequestFilter {
 
 /** Requests by when they were opened; the newest first where they are closed, the oldest first where they wait. */
 export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<readonly RequestRecord[]> {
-  const { state = 'pending', server, tool, subject, approver, limit = 200 } = filter;
-  const rows = await db
-    .selectFrom('requests')
-    .selectAll()
-    .where('state', '=', state)
-    .$if(server !== undefined, (query) => query.where('server', '=', server ?? ''))
-    .$if(tool !== undefined, (query) => query.where('tool', '=', tool ?? ''))
-    .$if(subject !== undefined, (query) => query.where('subject', '=', subject ?? ''))
+  const { state = 'pending', approver, limit = 200 } = filter;
+  const rows = await requestsThat(db, filter)
     .orderBy('opened_at', state === 'pending' ? 'asc' : 'desc')
     .orderBy('operation_id')
     // Who is asked stands in the card, so that filter comes after the others.
@@ -47,6 +41,17 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
   const records = rows.map(recordOf);
   if (approver === undefined) return records;
   return records.filter((record) => asks(record, approver)).slice(0, limit);
+}
+
+/** All but `approver`, who stands in the card, and `limit`. */
+export function requestsThat(db: Db, { state = 'pending', server, tool, subject }: RequestFilter) {
+  return db
+    .selectFrom('requests')
+    .selectAll()
+    .where('state', '=', state)
+    .$if(server !== undefined, (query) => query.where('server', '=', server ?? ''))
+    .$if(tool !== undefined, (query) => query.where('tool', '=', tool ?? ''))
+    .$if(subject !== undefined, (query) => query.where('subject', '=', subject ?? ''));
 }
 
 function asks({ request: { ask }, standing }: RequestRecord, approver: string): boolean {
