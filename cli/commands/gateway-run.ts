@@ -1,6 +1,7 @@
 import pino, { type Logger } from 'pino';
 import { readEdgeSettings, type EdgeSettings } from '../../gateway/edge/settings';
 import { startGateway } from '../../gateway/start-gateway';
+import { readOriginUrl, SettingReader } from '../../web/setting-values';
 import { installTemporalRuntime } from '../../worker/temporal-runtime';
 import { readWorkerSettings, type WorkerSettings } from '../../worker/worker-settings';
 import { TASK_QUEUE } from '../../workflows/messages';
@@ -11,11 +12,11 @@ import { untilEnd } from '../until-end';
 
 /** Runs a gateway until a signal or its own end; its log goes to stdout as JSON lines. */
 export async function runGateway({ env }: Io): Promise<ExitName> {
-  const { settings, edge } = await readSettings(env);
+  const settings = await readSettings(env);
   const log = pino({ level: env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
   const runtime = installTemporalRuntime(log);
   try {
-    return await run({ settings, edge, env, log });
+    return await run({ ...settings, env, log });
   } finally {
     await runtime.end();
   }
@@ -24,13 +25,18 @@ export async function runGateway({ env }: Io): Promise<ExitName> {
 interface Settings {
   readonly settings: WorkerSettings;
   readonly edge: EdgeSettings;
+  /** Where reviewers decide; null where nothing says so. */
+  readonly consoleUrl: string | null;
 }
 
 /** Where something is wrong with either half, all of it is said at once. */
 async function readSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
   const [back, edge] = [await readWorkerSettings(env, TASK_QUEUE), readEdgeSettings(env)];
-  if (back.ok && edge.ok) return { settings: back.settings, edge: edge.settings };
-  const problems = [back, edge].flatMap((read) => (read.ok ? [] : read.problems));
+  const from = new SettingReader(env);
+  const consoleUrl = from.read('HOLDPOINT_CONSOLE_URL', readOriginUrl);
+  if (back.ok && edge.ok && from.problems.length === 0)
+    return { settings: back.settings, edge: edge.settings, consoleUrl };
+  const problems = [...[back, edge].flatMap((read) => (read.ok ? [] : read.problems)), ...from.problems];
   throw new CliFailure(
     'refused',
     `The gateway cannot start:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
@@ -44,9 +50,8 @@ interface Running extends Settings {
 }
 
 async function run(running: Running): Promise<ExitName> {
-  const { settings, edge, log } = running;
-  const consoleUrl = running.env['HOLDPOINT_CONSOLE_URL'] ?? '';
-  const reviewUrl = (operationId: string) => (consoleUrl === '' ? null : `${consoleUrl}/requests/${operationId}`);
+  const { settings, edge, consoleUrl, log } = running;
+  const reviewUrl = (operationId: string) => (consoleUrl === null ? null : `${consoleUrl}/requests/${operationId}`);
   const started = await startGateway({ ...running, reviewUrl });
   if (!started.ok) {
     const { code, detail } = started;

@@ -101,10 +101,12 @@ describe('holdpoint gateway', () => {
       HOLDPOINT_PAYLOAD_KEY: 'c2hvcnQ=',
       HOLDPOINT_GATEWAY_PORT: 'x',
       HOLDPOINT_GATEWAY_HOST: '0.0.0.0',
+      HOLDPOINT_CONSOLE_URL: 'approve.example',
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     for (const text of [
       'The gateway cannot start:',
+      'HOLDPOINT_CONSOLE_URL is an address without path, user and password',
       'HOLDPOINT_LEDGER_URL is not set',
       'HOLDPOINT_PERMIT_KEY_FILE is not set',
       'HOLDPOINT_PAYLOAD_KEY holds 5 bytes of base64; it holds 32',
