@@ -86,10 +86,6 @@ function bannersView(view: RequestView): Html {
     request.ask.emergency
       ? html`<p class="banner">Asked under an emergency rule: it skips the approvers of the ordinary one.</p>`
       : null
-  }${
-    view.policy?.trust === 'namespace'
-      ? html`<p class="banner danger">Trust is “namespace”: unsigned decisions count, so anybody in it can decide.</p>`
-      : null
   }`;
 }
 
