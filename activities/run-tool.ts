@@ -12,6 +12,7 @@ import { hideInText, maskSecrets, type SecretText } from './masking';
 import { openingOf } from './open-requests';
 import { patientServers, RECHECK_PATIENCE_MS } from './patient-servers';
 import { permitOf } from './permit-of';
+import { emergencyAsks } from '../core/emergency';
 import { amountsOf } from '../core/material';
 import { boundOf, prepareCall, type PreparedCall, type ReadyCall, type TurnRef } from './prepare-call';
 import type { ToolAnswer } from './tool-server';
@@ -108,6 +109,8 @@ async function reserve(deps: Dependencies, call: ReadyCall, attempt: number): Pr
   return deps.ledger.dispatch({
     call: call.ref,
     ask: call.ask,
+    emergencies:
+      call.ask === null ? [] : emergencyAsks(call.active.policy, { ...call.call, material: call.material }, call.ask),
     bindingDigest: call.bindingDigest,
     bound: boundOf(call),
     amounts: amountsOf(call.material),

@@ -16,6 +16,7 @@ const decision = strictObject({
   reviewer: text,
   reason: z.string().max(4_000).exactOptional(),
   minutes: z.int().min(1).max(525_600).exactOptional(),
+  emergency: strictObject({ rule: text, ticket: z.string().max(300) }).exactOptional(),
   channel: z.enum(['update', 'signal', 'cli', 'console', 'gateway']),
   signature: z.string().max(200).exactOptional(),
 });

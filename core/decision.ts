@@ -17,13 +17,15 @@ export interface Decision {
   readonly reason?: string;
   /** A shorter hold than the rule gives, in minutes; a longer one is refused. */
   readonly minutes?: number;
+  /** Allows under an emergency rule, which skips the approvers whom the request asks. Needs a `reason`. */
+  readonly emergency?: { readonly rule: string; readonly ticket: string };
   readonly channel: DecisionChannel;
   readonly signature?: string;
 }
 
 /**
  * The typed answer to a decision. `accepted`: it counts; `alreadyDecided`: another gave the same answer first;
- * `conflict`: another answer stands; `late`: the deadline had passed; `stale`: another revision or digest is open;
+ * `conflict`: another answer stands; `emergencyRefused`: not an emergency that the policy knows, or not now; `late`: the deadline had passed; `stale`: another revision or digest is open;
  * `notRecorded`: the ledger did not take it in time, and `detail` names it; send the same decision again.
  */
 export type VerdictCode =
@@ -36,6 +38,7 @@ export type VerdictCode =
   | 'selfApproval'
   | 'badSignature'
   | 'cannotWiden'
+  | 'emergencyRefused'
   | 'unknownRequest'
   | 'malformed'
   | 'tooLarge'

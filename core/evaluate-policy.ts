@@ -21,7 +21,7 @@ const PRECEDENCE: Readonly<Record<RuleScope['kind'], number>> = { tools: 0, dest
 /**
  * Judges a call by a policy: access first, then the rules. Of the rules that match, a named one before `destructive`
  * before `all`, and the first in the file among equals, decides who is asked and until when; the strictest validity and
- * binding of all of them apply. A condition on a missing value asks.
+ * binding of all of them apply. A condition on a missing value asks. Emergency rules ask about nothing (`emergencyAsks`).
  * @param confirm the runtime's own question to the requester's human; it can only add a question.
  */
 export function evaluate(policy: Policy, facts: CallFacts, confirm: boolean): PolicyVerdict {
@@ -36,7 +36,7 @@ export function evaluate(policy: Policy, facts: CallFacts, confirm: boolean): Po
 
 function matchingRules(policy: Policy, facts: CallFacts): readonly Rule[] {
   return policy.rules
-    .filter((rule) => rule.server === facts.server && inScope(policy, rule.scope, facts))
+    .filter((rule) => rule.emergency === false && rule.server === facts.server && inScope(policy, rule.scope, facts))
     .filter((rule) => conditionsHold(rule.when, facts.material) !== 'no')
     .sort((a, b) => PRECEDENCE[a.scope.kind] - PRECEDENCE[b.scope.kind]);
 }
@@ -57,7 +57,7 @@ function inScope(policy: Policy, scope: RuleScope, facts: CallFacts): boolean {
 type Asking = { readonly steps: readonly Step[]; readonly facts: CallFacts };
 
 function askOf(deciding: Rule, matched: readonly Rule[], { steps, facts }: Asking): Ask {
-  const { id, version, approvers, selfApproval, escalate, deadline, emergency } = deciding;
+  const { id, version, approvers, selfApproval, escalate, deadline } = deciding;
   return {
     rule: { id, version },
     matched: matched.map((rule) => ({ id: rule.id, version: rule.version, scope: rule.scope.kind })),
@@ -66,7 +66,7 @@ function askOf(deciding: Rule, matched: readonly Rule[], { steps, facts }: Askin
     validity: withinTotals(strictestValidity(matched.map((rule) => rule.validity)), facts),
     escalate,
     deadline,
-    emergency,
+    emergency: false,
   };
 }
 

@@ -17,6 +17,9 @@ export interface GrantTerms {
 /** A `once` grant that nobody uses ends after a day: who asked in the evening may come back in the morning. */
 export const ONCE_GRANT_MS = 24 * 3_600_000;
 
+/** An emergency is over soon, whatever is allowed under it. */
+export const EMERGENCY_MS = 15 * 60_000;
+
 /** For a window without a limit of uses. */
 export const UNLIMITED_USES = 2 ** 31 - 1;
 
@@ -27,9 +30,14 @@ export interface GrantExtent {
 }
 
 /** How far a grant reaches that is given at `nowMs`; a reviewer's `minutes` can only shorten it. */
-export function extentOf(validity: Validity, minutes: number | null, nowMs: number): GrantExtent {
-  if (validity.kind === 'once') return { once: true, maxUses: 1, expiresAtMs: nowMs + ONCE_GRANT_MS };
-  const ruleMs = validity.durationMs ?? LONGEST_WAIT_MS;
+export function extentOf(
+  { validity, emergency }: Pick<Ask, 'validity' | 'emergency'>,
+  minutes: number | null,
+  nowMs: number,
+): GrantExtent {
+  const mostMs = emergency ? EMERGENCY_MS : LONGEST_WAIT_MS;
+  if (validity.kind === 'once') return { once: true, maxUses: 1, expiresAtMs: nowMs + Math.min(ONCE_GRANT_MS, mostMs) };
+  const ruleMs = Math.min(validity.durationMs ?? mostMs, mostMs);
   const durationMs = minutes === null ? ruleMs : Math.min(ruleMs, minutes * 60_000);
   return { once: false, maxUses: validity.uses ?? UNLIMITED_USES, expiresAtMs: nowMs + durationMs };
 }

@@ -15,6 +15,8 @@ export interface CountedDecision {
   readonly verified: boolean;
   /** The shorter hold that the reviewer gave; null where they left the rule's. */
   readonly minutes: number | null;
+  /** The emergency rule under which it allows; null where it answers what the request asks. */
+  readonly emergency: string | null;
 }
 
 /**
@@ -63,7 +65,8 @@ export function judgeDecision(
   );
 }
 
-function judgeSpeaker(judgement: Judgement, decision: Decision, signature: SignatureCheck): Judged | null {
+/** Who may not speak, or does so without proof; null where they may. */
+export function judgeSpeaker(judgement: Judgement, decision: Decision, signature: SignatureCheck): Judged | null {
   const { reviewer } = decision;
   const stranger = none('notAReviewer', `${reviewer} is not an approver of this request`);
   const serving = servedSteps(judgement, reviewer).length > 0;
@@ -85,14 +88,19 @@ function badSignatureDetail(reviewer: string, hasKeys: boolean): string {
   return `the signature is not by a key of ${reviewer}, nor of the console; sign with one that the active policy lists, or add the public half of this one to people, or to console where the console signed`;
 }
 
-function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number): Judged | null {
+/** What is not about what is open, or was answered before; null where it is open. */
+export function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number): Judged | null {
   const { life, counted } = judgement;
   if (decision.revision !== life.revision || decision.digest !== life.digest) {
     return none('stale', `revision ${life.revision} with another content is the latest; read it before deciding`);
   }
   const own = counted.find((earlier) => earlier.reviewer === decision.reviewer && earlier.answer === decision.answer);
   if (own !== undefined) {
-    if (own.minutes === (decision.minutes ?? null)) return none('accepted', detailAgain(own, life));
+    const { minutes = null, emergency } = decision;
+    if (own.minutes === minutes && own.emergency === (emergency?.rule ?? null))
+      return none('accepted', detailAgain(own, life));
+    if (own.emergency !== (emergency?.rule ?? null))
+      return none('conflict', `${decision.reviewer}'s ${own.answer} is on record ${underRule(own)}; that stands`);
     return none(
       'conflict',
       `${decision.reviewer}'s ${own.answer} is on record with ${own.minutes ?? "the rule's"} minutes; that stands`,
@@ -111,7 +119,7 @@ function judgeStanding(judgement: Judgement, decision: Decision, nowMs: number):
   );
 }
 
-function judgeAllow(judgement: Judgement, decision: Decision): Judged {
+export function judgeAllow(judgement: Judgement, decision: Decision): Judged {
   const { ask, requester, policy } = judgement;
   const served = servedSteps(judgement, decision.reviewer);
   const self = isSelf(policy, decision.reviewer, requester);
@@ -130,6 +138,7 @@ function judgeAllow(judgement: Judgement, decision: Decision): Judged {
     answer: 'allow',
     verified: true,
     minutes: decision.minutes ?? null,
+    emergency: decision.emergency?.rule ?? null,
   } as const;
   if (openSteps(judgement, [...judgement.counted, next]).length > 0) {
     return { code: 'accepted', detail: COUNTED, effect: 'count' };
@@ -140,6 +149,10 @@ function judgeAllow(judgement: Judgement, decision: Decision): Judged {
 const ALLOWED = 'allowed';
 const DENIED = 'denied; this request is closed';
 const COUNTED = 'allow counted; more approvals are needed';
+
+function underRule({ emergency }: CountedDecision): string {
+  return emergency === null ? 'as an ordinary one' : `under emergency rule ${emergency}`;
+}
 
 /** The same decision again gets the same answer, to the letter, while what it did still stands. */
 function detailAgain({ answer }: CountedDecision, { status }: CallLife): string {
@@ -153,13 +166,18 @@ export function openSteps(
   judgement: Omit<Judgement, 'counted' | 'trust'>,
   counted: readonly CountedDecision[],
 ): readonly Step[] {
-  const allows = [
-    ...new Set(counted.filter((decision) => decision.answer === 'allow').map((decision) => decision.reviewer)),
-  ];
+  const allows = allowsUnder(judgement.ask, counted);
   return judgement.ask.steps.filter((step) => {
     const served = allows.filter((reviewer) => serves(judgement, step, reviewer)).length;
     return served < quorumOf(step);
   });
+}
+
+/** Who allowed, each once. An allow under an emergency rule answers that rule alone, and no other answers it. */
+function allowsUnder({ emergency, rule }: Ask, counted: readonly CountedDecision[]): readonly string[] {
+  const under = emergency ? (rule?.id ?? null) : null;
+  const allows = counted.filter((decision) => decision.answer === 'allow' && decision.emergency === under);
+  return [...new Set(allows.map(({ reviewer }) => reviewer))];
 }
 
 /** Allows counted in the first open step, and how many it needs; null when no step is open. */
@@ -168,10 +186,8 @@ export function progressOf(
 ): { readonly allows: number; readonly needed: number } | null {
   const step = openSteps(judgement, judgement.counted)[0];
   if (step === undefined) return null;
-  const allows = new Set(
-    judgement.counted.filter((decision) => decision.answer === 'allow').map((decision) => decision.reviewer),
-  );
-  return { allows: [...allows].filter((reviewer) => serves(judgement, step, reviewer)).length, needed: quorumOf(step) };
+  const allows = allowsUnder(judgement.ask, judgement.counted);
+  return { allows: allows.filter((reviewer) => serves(judgement, step, reviewer)).length, needed: quorumOf(step) };
 }
 
 /** Whether enough people are left who could still allow each step, at the level that the request has reached. */
@@ -241,7 +257,8 @@ function namesOf({ counted, coveredBy }: Judgement, answer: 'allow' | 'deny'): s
     .join(', ');
 }
 
-function none(code: VerdictCode, detail: string): Judged {
+/** A verdict that changes nothing. */
+export function none(code: VerdictCode, detail: string): Judged {
   return { code, detail, effect: 'none' };
 }
 

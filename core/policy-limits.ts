@@ -1,4 +1,5 @@
 import { LONGEST_WAIT_MS } from './call';
+import { EMERGENCY_MS } from './grant';
 import type { DeadlineSpec } from './policy';
 
 const SECOND_MS = 1_000;
@@ -20,7 +21,8 @@ export const POLICY_LIMITS = {
   settleAfter: { minMs: 0, maxMs: HOUR_MS },
   lookUpBudget: { minMs: SECOND_MS, maxMs: DAY_MS },
   window: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
-  emergencyWindowMs: 15 * MINUTE_MS,
+  reviewWithin: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
+  emergencyWindowMs: EMERGENCY_MS,
   uses: 10_000,
   quorum: 50,
   escalations: 10,
@@ -33,6 +35,7 @@ export const POLICY_DEFAULTS = {
   toolTimeoutMs: MINUTE_MS,
   settleAfterMs: 10 * SECOND_MS,
   lookUpBudgetMs: 5 * MINUTE_MS,
+  reviewWithinMs: 3 * DAY_MS,
 } as const;
 
 /** Where no deadline is written: nobody answered for a day, so the call expires, not executed. */

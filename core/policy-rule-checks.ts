@@ -20,7 +20,7 @@ export function ruleFaults(draft: PolicyDraft, listed: Listed<DraftRule>): Polic
     ...approverFaults(draft, listed),
     ...fieldFaults(draft, spot),
     ...escalationFaults(spot),
-    ...emergencyFaults(spot),
+    ...emergencyFaults(draft, spot),
   ];
 }
 
@@ -103,18 +103,35 @@ function endOf({ then, afterMs }: DeadlineSpec): number {
   return then === 'expire' ? afterMs : POLICY_LIMITS.wait.maxMs;
 }
 
-function emergencyFaults({ rule, path }: Spot): PolicyFault[] {
-  if (!rule.emergency) return [];
+function emergencyFaults(draft: PolicyDraft, { rule, path }: Spot): PolicyFault[] {
+  if (rule.emergency === false) return [];
   const owner = `rule ${rule.id} is an emergency rule:`;
   const scope = { message: `${owner} it must name its tools`, hint: 'Write "scope: { tools: [...] }".' };
   const validity = {
     message: `${owner} it may hold at most 15 minutes or one use`,
     hint: 'Write "validity: once" or "validity: { minutes: 15 }".',
   };
+  const escalates = {
+    message: `${owner} it cannot escalate`,
+    hint: 'Remove "escalate": those whom it names may act at once.',
+  };
+  const tools = rule.scope.kind === 'tools' ? rule.scope.tools : [];
+  const unasked = tools.filter((tool) => !draft.rules.some(({ entry }) => asksAbout(entry, rule.server, tool)));
   return [
     ...(rule.scope.kind === 'tools' ? [] : [valueFault('POLICY_CONTRADICTION', [...path, 'scope'], scope)]),
     ...(isBrief(rule.validity) ? [] : [valueFault('POLICY_CONTRADICTION', [...path, 'validity'], validity)]),
+    ...(rule.escalate.length === 0 ? [] : [valueFault('POLICY_CONTRADICTION', [...path, 'escalate'], escalates)]),
+    ...unasked.map((tool) =>
+      valueFault('POLICY_CONTRADICTION', [...path, 'scope', 'tools', tools.indexOf(tool)], {
+        message: `${owner} no other rule asks about ${rule.server}/${tool}, so there is nobody to skip`,
+        hint: 'An emergency rule asks about nothing by itself; add a rule that does.',
+      }),
+    ),
   ];
+}
+
+function asksAbout({ emergency, server, scope }: DraftRule, ofServer: string, tool: string): boolean {
+  return emergency === false && server === ofServer && (scope.kind !== 'tools' || scope.tools.includes(tool));
 }
 
 function isBrief(validity: Validity): boolean {

@@ -124,6 +124,14 @@ const escalation = shape({ after: duration(POLICY_LIMITS.wait), to: who }).trans
   to,
 }));
 
+const emergency = choose<Rule['emergency']>((value) =>
+  typeof value === 'object'
+    ? shape({ reviewWithin: duration(POLICY_LIMITS.reviewWithin) }).transform(({ reviewWithin }) => ({
+        reviewWithinMs: reviewWithin,
+      }))
+    : z.boolean().transform((is) => is && { reviewWithinMs: POLICY_DEFAULTS.reviewWithinMs }),
+);
+
 /** A rule whose version is not known yet: that takes the rest of the policy. */
 export type DraftRule = Omit<Rule, 'version'>;
 
@@ -139,5 +147,5 @@ export const ruleSchema = shape({
   validity: validity.default({ kind: 'once' }),
   escalate: z.array(escalation).max(POLICY_LIMITS.escalations).default([]),
   deadline: deadline.default(DEFAULT_DEADLINE),
-  emergency: z.boolean().default(false),
+  emergency: emergency.default(false),
 }).transform((given): DraftRule => given);

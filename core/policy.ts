@@ -160,7 +160,11 @@ export type Rule = {
   readonly validity: Validity;
   readonly escalate: readonly EscalationLevel[];
   readonly deadline: DeadlineSpec;
-  readonly emergency: boolean;
+  /**
+   * An emergency rule asks about nothing by itself: whoever it names may allow under it what another rule asks about, and
+   * those who were skipped review that by the time given here.
+   */
+  readonly emergency: false | { readonly reviewWithinMs: number };
 };
 
 /** The reviewers' console: whose word counts as a signature, and who operates it. */

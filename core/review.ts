@@ -1,4 +1,6 @@
 import type { Decision } from './decision';
+import { emergencyAsks } from './emergency';
+import type { Step } from './evaluation';
 import { approversAt, judgeDecision, progressOf, type CountedDecision, type Judgement } from './judge-decision';
 import type { Policy } from './policy';
 import type { ApprovalRequest, RequestStanding } from './request';
@@ -50,15 +52,18 @@ export function judgedFor(reviewed: Reviewed, answer: Decision['answer'], at: { 
   return judgeDecision(judgementOf(reviewed), decision, { signature: 'vouched', nowMs });
 }
 
-/** Whether a person is, or on escalation would be, asked about a request. */
+/** Whether a person is asked about a request, or would be on escalation or in an emergency. */
 export function mayReview(policy: Policy, request: ApprovalRequest, person: string): boolean {
   const { ask } = request;
-  const asked = ask.steps.some((step) =>
+  const asks = (step: Step) =>
     step.kind === 'rule'
       ? eligibleReviewers(policy, step.approvers).includes(person)
-      : personForSubject(policy, step.subject)?.name === person,
+      : personForSubject(policy, step.subject)?.name === person;
+  return (
+    ask.steps.some(asks) ||
+    ask.escalate.some(({ to }) => eligibleReviewers(policy, to).includes(person)) ||
+    emergencyAsks(policy, request, ask).some(({ steps }) => steps.some(asks))
   );
-  return asked || ask.escalate.some(({ to }) => eligibleReviewers(policy, to).includes(person));
 }
 
 /** The names of material fields that cannot be shown; what cannot be shown cannot be allowed. */

@@ -1,7 +1,7 @@
 import type { JsonValue } from '../core/json';
 import { fixedOfGrant, fixedOfOperation, fixedOfRequest } from './row-digest';
 import { textDigest } from './text-digest';
-import type { DecisionRow, GrantRow, OperationRow, RequestRow } from './rows';
+import type { DecisionRow, GrantRow, OperationRow, RequestRow, RetrospectiveRow } from './rows';
 
 /** Columns of a row by name; what is long as its digest, and `row` for those that never change. */
 export type Columns = Readonly<Record<string, JsonValue | undefined>>;
@@ -27,6 +27,10 @@ export function grantKey(grantId: string): string {
   return `${GRANTS}${grantId}`;
 }
 
+export function retrospectiveKey(grantId: string): string {
+  return `retrospectives ${grantId}`;
+}
+
 export function operationKey(operationId: string): string {
   return `operations ${operationId}`;
 }
@@ -37,15 +41,18 @@ export interface OperationRows {
   readonly decisions: readonly DecisionRow[];
   readonly grants: readonly GrantRow[];
   readonly operations: readonly OperationRow[];
+  readonly retrospectives: readonly RetrospectiveRow[];
 }
 
 /** The rows as they can be compared with what the audit says, by `table key`. */
-export function actualRows({ requests, decisions, grants, operations }: OperationRows): ReadonlyMap<string, Columns> {
+export function actualRows(rows: OperationRows): ReadonlyMap<string, Columns> {
+  const { requests, decisions, grants, operations, retrospectives } = rows;
   return new Map<string, Columns>([
     ...requests.map((row) => [requestKey(row.operation_id, row.revision), requestColumns(row)] as const),
     ...decisions.map((row) => [decisionKey(row.decision_id), decisionColumns(row)] as const),
     ...grants.map((row) => [grantKey(row.grant_id), grantColumns(row)] as const),
     ...operations.map((row) => [operationKey(row.operation_id), operationColumns(row)] as const),
+    ...retrospectives.map((row) => [retrospectiveKey(row.grant_id), { ...row }] as const),
   ]);
 }
 

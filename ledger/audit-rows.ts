@@ -93,7 +93,7 @@ function shown(value: Columns[string]): string {
 
 /** The next operations that have a row or a fact. */
 async function operationIds(db: Db, after: string): Promise<readonly string[]> {
-  const tables = ['requests', 'decisions', 'grants', 'operations', 'audit'] as const;
+  const tables = ['requests', 'decisions', 'grants', 'operations', 'retrospectives', 'audit'] as const;
   const parts = tables.map(
     (table) => sql`select operation_id from (
       select distinct operation_id from ${sql.table(table)} where operation_id > ${after}
@@ -141,6 +141,7 @@ async function rowsOf(db: Db, ids: readonly string[]): Promise<OperationRows> {
     decisions: await db.selectFrom('decisions').selectAll().where('operation_id', 'in', ids).execute(),
     grants: await db.selectFrom('grants').selectAll().where('operation_id', 'in', ids).execute(),
     operations: await db.selectFrom('operations').selectAll().where('operation_id', 'in', ids).execute(),
+    retrospectives: await db.selectFrom('retrospectives').selectAll().where('operation_id', 'in', ids).execute(),
   };
 }
 
@@ -152,5 +153,6 @@ function partOf(rows: OperationRows, id: string): OperationRows {
     decisions: own(rows.decisions),
     grants: own(rows.grants),
     operations: own(rows.operations),
+    retrospectives: own(rows.retrospectives),
   };
 }

@@ -1,5 +1,14 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../core/json';
-import { GRANTS, decisionKey, grantKey, operationKey, requestKey, type Columns, type RowProblem } from './actual-rows';
+import {
+  GRANTS,
+  decisionKey,
+  grantKey,
+  operationKey,
+  requestKey,
+  retrospectiveKey,
+  type Columns,
+  type RowProblem,
+} from './actual-rows';
 import {
   bodyOf,
   decisionColumns,
@@ -8,6 +17,8 @@ import {
   grantColumns,
   openedColumns,
   outcomeColumns,
+  closedColumns,
+  retrospectiveColumns,
   summed,
   text,
 } from './fact-columns';
@@ -35,6 +46,8 @@ export const ROW_FACTS = [
   'grant.issued',
   'grant.used',
   'grant.revoked',
+  'retrospective.opened',
+  'retrospective.closed',
   'operation.dispatched',
   'operation.dispatchedAgain',
   'operation.absent',
@@ -101,6 +114,12 @@ export class ExpectedRows {
         return;
       case 'grant.revoked':
         this.#revoke(grantKey(text(body, 'grantId')), { at, by: body['by'], reason: body['reason'] });
+        return;
+      case 'retrospective.opened':
+        this.#write(retrospectiveKey(text(body, 'grantId')), retrospectiveColumns(body, at));
+        return;
+      case 'retrospective.closed':
+        this.#change(retrospectiveKey(text(body, 'grantId')), closedColumns(body, at));
         return;
       default:
         this.#applySent(kind, body, at);

@@ -65,6 +65,25 @@ export function grantColumns(body: JsonObject, at: number): Columns {
   };
 }
 
+export function retrospectiveColumns(body: JsonObject, at: number): Columns {
+  return {
+    rule_id: body['rule'],
+    ticket: body['ticket'],
+    reason: body['reason'],
+    skipped: canonicalJson(body['skipped'] ?? null),
+    opened_at: at,
+    due_at: body['dueAtMs'],
+    closed_at: null,
+    closed_by: null,
+    finding: null,
+    note: null,
+  };
+}
+
+export function closedColumns(body: JsonObject, at: number): Columns {
+  return { closed_at: at, closed_by: body['by'], finding: body['finding'], note: body['note'] };
+}
+
 export function dispatchedColumns(body: JsonObject, at: number): Columns {
   const approval = body['approval'] ?? null;
   return {

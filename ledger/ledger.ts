@@ -27,6 +27,7 @@ import { applyPolicy, createPolicyReader, type ActivePolicy, type NewPolicy } fr
 import { noteRefusal, type RefusedCall } from './commands/note-refusal';
 import { readCall } from './commands/read-call';
 import { recordDecision, type DecisionAnswer } from './commands/record-decision';
+import { closeRetrospective, type Review, type Reviewed } from './commands/retrospectives';
 import { withdraw } from './commands/withdraw';
 import type { OperationRow } from './rows';
 import { checkSignature } from './signature';
@@ -63,6 +64,8 @@ export interface Ledger {
   noteRefusal(call: RefusedCall): Promise<void>;
   noteDelivered(call: { readonly callKey: string; readonly operationId: string }): Promise<void>;
   revokeGrant(revocation: Revocation): Promise<Revoked>;
+  /** Closes the review of an emergency. */
+  closeRetrospective(review: Review): Promise<Reviewed>;
 }
 
 /** @param defaultTrust which decisions count where the policy does not say; `namespace` only under `holdpoint dev`. */
@@ -110,6 +113,11 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
       }),
     noteDelivered: (call) => store.write((tx) => noteDelivered(tx, call)),
     revokeGrant: (revocation) => store.write((tx) => revokeGrant(tx, revocation)),
+    closeRetrospective: (review) =>
+      store.write(async (tx) => {
+        const { policy } = (await active(tx.db)) ?? NO_PEOPLE;
+        return closeRetrospective(tx, { review, policy });
+      }),
   };
 }
 

@@ -5,6 +5,7 @@ import { createLedger } from './migrations/0001-tables';
 import { addIndexes } from './migrations/0002-indexes';
 import { addGatewayCalls } from './migrations/0003-gateway-calls';
 import { addMetricIndexes } from './migrations/0004-metric-indexes';
+import { addRetrospectives } from './migrations/0005-retrospectives';
 import type { Database } from './schema';
 import type { Store } from './transaction';
 
@@ -17,6 +18,7 @@ const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kin
   '0002-indexes': addIndexes,
   '0003-gateway-calls': addGatewayCalls,
   '0004-metric-indexes': addMetricIndexes,
+  '0005-retrospectives': addRetrospectives,
 };
 
 export interface Target {

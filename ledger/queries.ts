@@ -92,6 +92,8 @@ export interface DecisionRecord {
   readonly channel: string;
   readonly verified: boolean;
   readonly minutes: number | null;
+  /** The emergency rule under which it allows; null where it answers what the request asks. */
+  readonly emergency: string | null;
   readonly atMs: number;
 }
 

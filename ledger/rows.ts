@@ -11,13 +11,21 @@ import type { OutcomeContract, Policy, ServerEntry } from '../core/policy';
 import { requesterCopy, type ApprovalRequest } from '../core/request';
 import { TURN_LIMITS } from '../core/turn';
 import { unreachable } from '../core/unreachable';
-import type { DecisionsTable, GrantsTable, OperationsTable, PoliciesTable, RequestsTable } from './schema';
+import type {
+  DecisionsTable,
+  GrantsTable,
+  OperationsTable,
+  PoliciesTable,
+  RequestsTable,
+  RetrospectivesTable,
+} from './schema';
 import { textDigest } from './text-digest';
 
 export type RequestRow = Selectable<RequestsTable>;
 export type DecisionRow = Selectable<DecisionsTable>;
 export type GrantRow = Selectable<GrantsTable>;
 export type OperationRow = Selectable<OperationsTable>;
+export type RetrospectiveRow = Selectable<RetrospectivesTable>;
 
 /** The request as it was asked. Rows are written by this package in canonical form, so parsing them needs no schema. */
 export function cardOf(row: Pick<RequestRow, 'card'>): ApprovalRequest {
@@ -40,9 +48,9 @@ export function approvalOf(row: OperationRow): ApprovalFacts | null {
 }
 
 export function countedOf(row: DecisionRow): CountedDecision {
-  const minutes = messageOf(row).minutes ?? null;
-  const verified = row.verified === 1;
-  return { decisionId: row.decision_id, reviewer: row.reviewer, answer: row.answer, verified, minutes };
+  const { minutes = null, emergency } = messageOf(row);
+  const { decision_id: decisionId, reviewer, answer } = row;
+  return { decisionId, reviewer, answer, verified: row.verified === 1, minutes, emergency: emergency?.rule ?? null };
 }
 
 /** The life of a request row; `superseded` never is the latest revision, so it has no place in a life. */

@@ -173,6 +173,23 @@ export interface DeliveriesTable {
   readonly last_error: string | null;
 }
 
+/** Reviews of emergencies, one for each grant that was given under an emergency rule; open while `closed_at` is null. */
+export interface RetrospectivesTable {
+  readonly grant_id: string;
+  readonly operation_id: string;
+  readonly rule_id: string;
+  readonly ticket: string;
+  readonly reason: string;
+  /** Canonical JSON: the names of those who would have been asked. */
+  readonly skipped: string;
+  readonly opened_at: number;
+  readonly due_at: number;
+  readonly closed_at: number | null;
+  readonly closed_by: string | null;
+  readonly finding: 'justified' | 'notJustified' | null;
+  readonly note: string | null;
+}
+
 /** Which operation an identical call through a gateway means, by the call's key, and whether its end was given. */
 export interface GatewayCallsTable {
   readonly call_key: string;
@@ -203,5 +220,6 @@ export interface Database {
   readonly endpoints: EndpointsTable;
   readonly deliveries: DeliveriesTable;
   readonly gateway_calls: GatewayCallsTable;
+  readonly retrospectives: RetrospectivesTable;
   readonly meta: MetaTable;
 }

@@ -121,6 +121,7 @@ const EXITS: Readonly<Record<VerdictCode, ExitName>> = {
   selfApproval: 'refused',
   badSignature: 'refused',
   cannotWiden: 'refused',
+  emergencyRefused: 'refused',
   unknownRequest: 'notFound',
   malformed: 'refused',
   tooLarge: 'refused',

@@ -11,6 +11,7 @@ export const PROBLEMS = {
   selfApproval: { status: 403, title: 'Nobody allows their own request' },
   badSignature: { status: 403, title: 'The signature does not count' },
   cannotWiden: { status: 422, title: 'A reviewer shortens a rule, and never widens it' },
+  emergencyRefused: { status: 422, title: 'Not an emergency that counts' },
   malformed: { status: 422, title: 'The decision cannot be read' },
   tooLarge: { status: 413, title: 'The decision is too large' },
   limit: { status: 429, title: 'Too many decisions' },

@@ -25,6 +25,7 @@ const VERDICTS: Readonly<Record<Uncounted, VerdictWords>> = {
   selfApproval: { status: 403, title: 'You stand behind this request' },
   badSignature: { status: 403, title: 'Your decision was not accepted as yours' },
   cannotWiden: { status: 422, title: 'This is more than the rule gives' },
+  emergencyRefused: { status: 422, title: 'This does not count as an emergency' },
   malformed: { status: 400, title: 'This form cannot be read' },
   tooLarge: { status: 413, title: 'This is too long' },
   limit: { status: 429, title: 'Too many answers at once' },

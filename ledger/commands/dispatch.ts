@@ -1,4 +1,5 @@
 import { jsonOf } from '../../core/json-record';
+import { askLike } from '../../core/emergency';
 import { addToTotals, asksOwnHuman, sameRules } from '../../core/grant';
 import { canonicalJson, type JsonObject } from '../../core/json';
 import type { Decision } from '../../core/decision';
@@ -30,6 +31,8 @@ export interface Dispatch {
   readonly call: CallRef;
   /** The call as just re-checked by the policy `active`: what it asks now and what is bound now. */
   readonly ask: Ask | null;
+  /** What each emergency rule of that policy would ask about it. */
+  readonly emergencies: readonly Ask[];
   readonly bindingDigest: string;
   /** The parts of the binding, for telling what changed since the request was opened. */
   readonly bound: {
@@ -97,9 +100,12 @@ async function coveringWindow(tx: Tx, request: Dispatch, ask: Ask): Promise<Sear
   const windows = (await usableGrants(tx, keyOf(request))).filter((grant) => grant.once_for === null);
   let cause: OpeningCause = 'grantUnusable';
   for (const grant of windows) {
-    const found = sameRules(termsOf(grant).ask, ask)
-      ? judgeGrant(request, { ...(await origin(tx, grant)), ask })
-      : { cause: 'ruleChanged' as const };
+    const granted = termsOf(grant).ask;
+    const like = askLike(granted, ask, request.emergencies);
+    const found =
+      like !== null && sameRules(granted, like)
+        ? judgeGrant(request, { ...(await origin(tx, grant)), ask })
+        : { cause: 'ruleChanged' as const };
     if ('grant' in found) return found;
     cause = found.cause;
   }

@@ -1,6 +1,7 @@
 import { jsonOf } from '../../core/json-record';
 import type { JsonObject } from '../../core/json';
 import type { ApprovalRequest } from '../../core/request';
+import type { GrantRow } from '../rows';
 import type { OutboxEvent } from '../transaction';
 
 type RequestEventName =
@@ -22,6 +23,21 @@ export function requestEvent(name: RequestEventName, request: ApprovalRequest, m
     type: `dev.holdpoint.request.${name}`,
     subject: operationId,
     data: { ...data, ...more },
+  };
+}
+
+/** `dev.holdpoint.emergency.*`: somebody allowed under an emergency rule, with the request whole; its review was closed. */
+export function emergencyEvent(
+  name: 'allowed' | 'reviewed',
+  grant: Pick<GrantRow, 'grant_id' | 'operation_id' | 'revision'>,
+  data: JsonObject,
+): OutboxEvent {
+  const { grant_id: grantId, operation_id: operationId, revision } = grant;
+  return {
+    id: `${operationId}:${revision}:emergency:${name}`,
+    type: `dev.holdpoint.emergency.${name}`,
+    subject: operationId,
+    data: { operationId, grantId, ...data },
   };
 }
 

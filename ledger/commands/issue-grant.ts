@@ -4,7 +4,7 @@ import { canonicalJson } from '../../core/json';
 import { jsonOf } from '../../core/json-record';
 import { fixedOfGrant } from '../row-digest';
 import { textDigest } from '../text-digest';
-import { cardOf, coveredReason, messageOf, type DecisionRow, type GrantRow, type RequestRow } from '../rows';
+import { cardOf, countedOf, coveredReason, messageOf, type DecisionRow, type GrantRow, type RequestRow } from '../rows';
 import type { Tx } from '../transaction';
 import { closeRequest } from './close-request';
 import { lockLatestRequest, tryLockOperation } from './locate';
@@ -13,10 +13,11 @@ import { lockLatestRequest, tryLockOperation } from './locate';
 export async function issueGrant(
   tx: Tx,
   { row, decisions, ask }: { row: RequestRow; decisions: readonly DecisionRow[]; ask: Ask },
-): Promise<void> {
-  const allows = decisions.filter((decision) => decision.answer === 'allow');
+): Promise<GrantRow> {
+  const under = ask.emergency ? (ask.rule?.id ?? null) : null;
+  const allows = decisions.filter((entry) => entry.answer === 'allow' && countedOf(entry).emergency === under);
   const minutes = allows.map((allow) => messageOf(allow).minutes).filter((given) => given !== undefined);
-  const extent = extentOf(ask.validity, minutes.length === 0 ? null : Math.min(...minutes), tx.nowMs);
+  const extent = extentOf(ask, minutes.length === 0 ? null : Math.min(...minutes), tx.nowMs);
   const terms: GrantTerms = {
     v: 1,
     ask,
@@ -33,6 +34,7 @@ export async function issueGrant(
     .execute();
   noteGrant(tx, grant, terms);
   if (!extent.once) await coverSiblings(tx, row, { grantId: grant.grant_id, left: extent.maxUses - 1 });
+  return grant;
 }
 
 function grantRow(

@@ -1,3 +1,4 @@
+import { askLike } from '../../core/emergency';
 import { sameRules, termsStillCover } from '../../core/grant';
 import { openSteps } from '../../core/judge-decision';
 import type { Ask, RuleRef } from '../../core/evaluation';
@@ -43,9 +44,16 @@ export async function decisionsOfGrant(tx: Tx, grant: GrantRow): Promise<readonl
 /** Whether a grant permits the call as it is now: same or still covering rules, and decisions that still stand. */
 export function judgeGrant(
   request: Dispatch,
-  { grant, row, decisions, ask }: { grant: GrantRow; row: RequestRow; decisions: readonly DecisionRow[]; ask: Ask },
+  {
+    grant,
+    row,
+    decisions,
+    ask: now,
+  }: { grant: GrantRow; row: RequestRow; decisions: readonly DecisionRow[]; ask: Ask },
 ): Search {
   const terms = termsOf(grant);
+  const ask = askLike(terms.ask, now, request.emergencies);
+  if (ask === null) return { cause: 'ruleChanged' };
   const same = sameRules(terms.ask, ask);
   if (!same && !termsStillCover(terms.ask, ask)) return { cause: 'ruleChanged' };
   const standing = decisions.filter((decision) => standsFor(request, decision)).map(countedOf);

@@ -2,6 +2,7 @@ import { jsonOf } from '../../core/json-record';
 import { open, transition, type CallLife } from '../../core/call';
 import type { CallState } from '../../core/call-state';
 import { shortId } from '../../core/digest';
+import { askLike, emergencyAsks } from '../../core/emergency';
 import { refusal, type Refusal } from '../../core/errors';
 import { asksOwnHuman, sameRules } from '../../core/grant';
 import { enoughReviewers } from '../../core/judge-decision';
@@ -123,7 +124,7 @@ async function ask(tx: Tx, opening: Asking, previous: RequestRow | null): Promis
   return insertRequest(tx, opening, { life: staffed, previous });
 }
 
-async function coveringGrant(tx: Tx, { call, plan }: Asking): Promise<string | null> {
+async function coveringGrant(tx: Tx, { call, plan, active }: Asking): Promise<string | null> {
   if (asksOwnHuman(plan.draft.ask)) return null;
   const key = {
     requesterKey: call.requesterKey,
@@ -131,7 +132,12 @@ async function coveringGrant(tx: Tx, { call, plan }: Asking): Promise<string | n
     operationId: call.operationId,
   };
   const grants = await usableGrants(tx, key);
-  const match = grants.find((grant) => grant.once_for === null && sameRules(termsOf(grant).ask, plan.draft.ask));
+  const emergencies = active === null ? [] : emergencyAsks(active.policy, plan.draft, plan.draft.ask);
+  const match = grants.find((grant) => {
+    const granted = termsOf(grant).ask;
+    const like = askLike(granted, plan.draft.ask, emergencies);
+    return grant.once_for === null && like !== null && sameRules(granted, like);
+  });
   return match?.grant_id ?? null;
 }
 

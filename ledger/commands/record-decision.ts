@@ -11,6 +11,8 @@ import {
   type Judgement,
   type SignatureCheck,
 } from '../../core/judge-decision';
+import type { Ask } from '../../core/evaluation';
+import { judgeEmergency, type EmergencyFacts } from '../../core/emergency';
 import { canonicalJson, type JsonObject } from '../../core/json';
 import type { Policy } from '../../core/policy';
 import { textDigest } from '../text-digest';
@@ -31,6 +33,7 @@ import { closeRequest } from './close-request';
 import { issueGrant } from './issue-grant';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
 import { lookUpAt } from './read-call';
+import { openRetrospective, overdueRetrospective } from './retrospectives';
 
 export interface DecisionToRecord {
   readonly decision: Decision;
@@ -69,11 +72,24 @@ export async function recordDecision(tx: Tx, received: DecisionToRecord): Promis
     counted: decisions.map(countedOf),
     ...(await coveredBy(tx, row)),
   };
-  const judged = judgeDecision(judgement, decision, { signature: received.signature, nowMs: tx.nowMs });
+  const { judged, ask } = await judge(tx, judgement, received, cardOf(row));
   const kept = judged.effect === 'none' ? decisions : [...decisions, await insertDecision(tx, received)];
-  const closed = await applyEffect(tx, { row, decisions: kept, judgement, judged });
+  const closed = await applyEffect(tx, { row, decisions: kept, judgement: { ...judgement, ask }, judged });
   note(tx, { received, judged, row });
-  return answer(tx, { row: closed, decisions: kept, judgement, judged });
+  return answer(tx, { row: closed, decisions: kept, judgement: { ...judgement, ask }, judged });
+}
+
+async function judge(
+  tx: Tx,
+  judgement: Judgement,
+  { decision, signature }: DecisionToRecord,
+  facts: EmergencyFacts,
+): Promise<{ readonly judged: Judged; readonly ask: Ask }> {
+  const at = { signature, nowMs: tx.nowMs };
+  const { emergency } = decision;
+  if (emergency === undefined) return { judged: judgeDecision(judgement, decision, at), ask: judgement.ask };
+  const circumstances = { ...at, facts, overdue: await overdueRetrospective(tx) };
+  return judgeEmergency(judgement, { ...decision, emergency }, circumstances);
 }
 
 async function coveredBy(tx: Tx, row: RequestRow): Promise<Pick<Judgement, 'coveredBy'>> {
@@ -120,7 +136,10 @@ async function applyEffect(tx: Tx, { row, decisions, judgement, judged }: Applyi
       return closeRequest(tx, row, { state: 'denied', reason: decisions.at(-1)?.reason ?? null });
     case 'allow': {
       const closed = await closeRequest(tx, row, { state: 'allowed', reason: null });
-      await issueGrant(tx, { row, decisions, ask: judgement.ask });
+      const { ask, policy } = judgement;
+      const grant = await issueGrant(tx, { row, decisions, ask });
+      const [decision] = decisions.slice(-1);
+      if (ask.emergency && decision !== undefined) await openRetrospective(tx, { row, grant, decision, policy });
       return closed;
     }
     default:
@@ -152,7 +171,7 @@ function kindOf({ effect, code }: Judged): 'decision.recorded' | 'decision.repea
 }
 
 function decisionBody(decision: Decision): JsonObject {
-  const { decisionId, reviewer, answer, revision, digest, channel } = decision;
+  const { decisionId, reviewer, answer, revision, digest, channel, emergency } = decision;
   return {
     decisionId,
     reviewer,
@@ -162,6 +181,7 @@ function decisionBody(decision: Decision): JsonObject {
     channel,
     reason: decision.reason ?? null,
     minutes: decision.minutes ?? null,
+    ...(emergency !== undefined && { emergency: { ...emergency } }),
   };
 }
 

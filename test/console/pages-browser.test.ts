@@ -42,6 +42,7 @@ const CLOSED = requestView(
         channel: 'cli',
         verified: false,
         minutes: null,
+        emergency: null,
         atMs: NOW_MS,
       },
     ],

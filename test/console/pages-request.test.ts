@@ -18,6 +18,7 @@ const DECISION = {
   channel: 'console',
   verified: true,
   minutes: null,
+  emergency: null,
   atMs: NOW_MS - 1_000,
 } as const;
 

@@ -161,6 +161,7 @@ function dispatchOf({ ref, ask, args, resourceVersion, digest }: Parts): Prepare
       masked: canonicalJson(args),
     },
     amounts: {},
+    emergencies: [],
     similarDigest: 'similar',
     active,
     lookUp: null,

@@ -20,16 +20,22 @@ const ask: Ask = {
   emergency: false,
 };
 
+const once = { validity: { kind: 'once' }, emergency: false } as const;
+
 test('once is one use of one operation and ends after a day', () => {
-  expect(extentOf({ kind: 'once' }, null, 1_000)).toEqual({ once: true, maxUses: 1, expiresAtMs: 86_401_000 });
+  expect(extentOf(once, null, 1_000)).toEqual({ once: true, maxUses: 1, expiresAtMs: 86_401_000 });
 });
 
 test('a window of 15 minutes ends 15 minutes after the allow [BIND-08]', () => {
-  expect(extentOf(window(null, 15 * MINUTE), null, 0).expiresAtMs).toBe(900_000);
+  expect(extentOf({ validity: window(null, 15 * MINUTE), emergency: false }, null, 0).expiresAtMs).toBe(900_000);
 });
 
 test('a reviewer can shorten a window', () => {
-  expect(extentOf(window(3, 60 * MINUTE), 5, 0)).toEqual({ once: false, maxUses: 3, expiresAtMs: 300_000 });
+  expect(extentOf({ validity: window(3, 60 * MINUTE), emergency: false }, 5, 0)).toEqual({
+    once: false,
+    maxUses: 3,
+    expiresAtMs: 300_000,
+  });
 });
 
 test.each([
@@ -84,8 +90,20 @@ describe('totals', () => {
   });
 });
 
+test.each([
+  ['one use', { kind: 'once' } as const, { once: true, maxUses: 1, expiresAtMs: 15 * MINUTE }],
+  ['a use in an hour', window(1, 60 * MINUTE), { once: false, maxUses: 1, expiresAtMs: 15 * MINUTE }],
+  ['ten minutes', window(null, 10 * MINUTE), { once: false, maxUses: 2 ** 31 - 1, expiresAtMs: 10 * MINUTE }],
+])('an emergency ends after 15 minutes, whatever its rule gives: %s', (_name, validity, extent) => {
+  expect(extentOf({ validity, emergency: true }, null, 0)).toEqual(extent);
+});
+
 test('a window without a time ends with the longest that Holdpoint waits, 30 days', () => {
-  expect(extentOf(window(3, null), null, 0)).toEqual({ once: false, maxUses: 3, expiresAtMs: 2_592_000_000 });
+  expect(extentOf({ validity: window(3, null), emergency: false }, null, 0)).toEqual({
+    once: false,
+    maxUses: 3,
+    expiresAtMs: 2_592_000_000,
+  });
 });
 
 test('what no rule asks about but a runtime does has the same rules as itself, and not those of a rule', () => {

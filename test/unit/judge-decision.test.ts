@@ -71,6 +71,7 @@ const counted = (reviewer: string, answer: 'allow' | 'deny' = 'allow'): CountedD
   answer,
   verified: true,
   minutes: null,
+  emergency: null,
 });
 const judge = (
   changes: Partial<Judgement>,

@@ -185,13 +185,16 @@ const ROWS: readonly Row[] = [
     problems: [
       '27:12 POLICY_CONTRADICTION rule production-migrations is an emergency rule: it must name its tools [Write "scope: { tools: [...] }".]',
       '31:15 POLICY_CONTRADICTION rule production-migrations is an emergency rule: it may hold at most 15 minutes or one use [Write "validity: once" or "validity: { minutes: 15 }".]',
+      '33:15 POLICY_CONTRADICTION rule production-migrations is an emergency rule: it cannot escalate [Remove "escalate": those whom it names may act at once.]',
     ],
   },
   {
     name: 'an emergency rule without a limit of time',
     edits: [['validity: once', 'validity: { uses: 2 }\n    emergency: true']],
     problems: [
+      '27:22 POLICY_CONTRADICTION rule production-migrations is an emergency rule: no other rule asks about orders-db/apply_migration, so there is nobody to skip [An emergency rule asks about nothing by itself; add a rule that does.]',
       '31:15 POLICY_CONTRADICTION rule production-migrations is an emergency rule: it may hold at most 15 minutes or one use [Write "validity: once" or "validity: { minutes: 15 }".]',
+      '33:15 POLICY_CONTRADICTION rule production-migrations is an emergency rule: it cannot escalate [Remove "escalate": those whom it names may act at once.]',
     ],
   },
   {

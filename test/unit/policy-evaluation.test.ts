@@ -167,16 +167,17 @@ describe('rules', () => {
     expect(ids(askOf(text, callFacts({ material })))?.includes('named')).toBe(asks);
   });
 
-  test('a call is an emergency only under a deciding emergency rule', () => {
-    const emergency = edited(THREE_RULES, ['validity: once', 'validity: once\n    emergency: true']);
-    expect(askOf(emergency, callFacts())?.emergency).toBe(true);
-    const second = `${THREE_RULES}  - id: break-glass
+  test('an emergency rule asks about nothing, wherever it stands', () => {
+    const rule = `  - id: break-glass
     server: orders-db
     scope: { tools: [apply_migration] }
     approvers: { groups: [audit] }
     emergency: true
 `;
-    expect(askOf(second, callFacts())?.emergency).toBe(false);
+    const first = edited(THREE_RULES, ['rules:\n', `rules:\n${rule}`]);
+    const asked = askOf(THREE_RULES, callFacts());
+    expect(ids(askOf(first, callFacts()))).toEqual(ids(asked));
+    expect(askOf(`${THREE_RULES}${rule}`, callFacts())).toEqual(asked);
   });
 });
 

@@ -42,7 +42,7 @@ const rule: fc.Arbitrary<Rule> = fc.record({
   validity,
   escalate: fc.constant([]),
   deadline: fc.constant({ afterMs: 1_000, then: 'expire', remindEveryMs: null }),
-  emergency: fc.boolean(),
+  emergency: fc.constantFrom<Rule['emergency']>(false, { reviewWithinMs: 1_000 }),
 });
 
 const facts = fc

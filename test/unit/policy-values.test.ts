@@ -24,6 +24,14 @@ const toolOf = (policy: Policy, name: string): ToolEntry => serverOf(policy).too
 /** The rule of the minimal policy with lines added to it. */
 const ruleWith = (line: string): Rule => ruleOf(policyOf(`${MINIMAL}    ${line}\n`));
 
+/** The minimal policy with an emergency rule of these lines. */
+const withEmergency = (lines: string): string => `${MINIMAL}  - id: break-glass
+    server: orders-db
+    scope: { tools: [wipe] }
+    approvers: { people: [dana] }
+    ${lines}
+`;
+
 /** The one tool of the minimal policy with this entry. */
 const toolWith = (entry: string): ToolEntry =>
   toolOf(policyOf(edited(MINIMAL, ['wipe: {}', `wipe: ${entry}`])), 'wipe');
@@ -139,8 +147,14 @@ describe('what a policy can say', () => {
     'validity: { uses: 1 }',
     'validity: { uses: 1, minutes: 60 }',
   ])('an emergency rule with %s', (line) => {
-    const text = edited(MINIMAL, ['scope: destructive', `scope: { tools: [wipe] }\n    emergency: true\n    ${line}`]);
-    expect(ruleOf(policyOf(text)).emergency).toBe(true);
+    const text = withEmergency(`emergency: true\n    ${line}`);
+    expect(policyOf(text).rules.at(-1)?.emergency).toEqual({ reviewWithinMs: 259_200_000 });
+  });
+
+  test('the time in which an emergency has to be reviewed', () => {
+    const text = withEmergency('emergency: { reviewWithin: 8h }');
+    expect(policyOf(text).rules.at(-1)?.emergency).toEqual({ reviewWithinMs: 28_800_000 });
+    expect(policyOf(withEmergency('emergency: false')).rules.at(-1)?.emergency).toBe(false);
   });
 
   test('escalation after the reminder of a request that is kept waiting', () => {
