@@ -39,7 +39,7 @@ export function cardOf(row: Pick<RequestRow, 'card'>): ApprovalRequest {
 /** A command looks at a card several times. */
 const cards = new WeakMap<object, ApprovalRequest>();
 
-export function termsOf(row: GrantRow): GrantTerms {
+export function termsOf(row: Pick<GrantRow, 'terms'>): GrantTerms {
   return JSON.parse(row.terms) as GrantTerms;
 }
 

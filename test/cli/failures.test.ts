@@ -115,7 +115,7 @@ describe('a ledger that cannot be used', () => {
     const store = await openStore(ledgerUrl, pino({ level: 'silent' }));
     await store.write(async ({ db }) => {
       await sql`delete from ledger_migrations where name > '0002'`.execute(db);
-      await sql`drop table gateway_calls`.execute(db);
+      for (const table of ['gateway_calls', 'retrospectives']) await sql`drop table ${sql.table(table)}`.execute(db);
       for (const index of [
         'deliveries_position',
         'requests_open',

@@ -2,6 +2,7 @@ import { emergencyAsks } from '../../core/emergency';
 import type { Policy, Rule } from '../../core/policy';
 import { verifyAudit } from '../../ledger/audit-verify';
 import type { RowProblem } from '../../ledger/actual-rows';
+import { listRetrospectives, retrospectivesOf } from '../../ledger/retrospective-queries';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
 import { activate, askOf, decisionFor, openPending, PEOPLE, POLICY, prepared } from '../support/ledger-fixture';
 import { freshStore, STORE_KINDS, type FreshStore } from '../support/stores';
@@ -104,7 +105,21 @@ describe.each(STORE_KINDS)('emergencies on %s', (kind) => {
     });
     expect((await send(blocked)).kind).toBe('state');
     const review = { grantId: id, finding: 'justified', by: 'r1', note: 'the replica was gone' } as const;
+    expect(await retrospectivesOf(fresh.store.db, first.ref.operationId)).toMatchObject([
+      {
+        grantId: id,
+        tool: 'delete_rows',
+        rule: 'break-glass',
+        deciders: ['o1'],
+        skipped: ['l1', 'r1', 'r2'],
+        closed: null,
+      },
+    ]);
     expect(await ledger.closeRetrospective(review)).toEqual({ ok: true });
+    const open = await listRetrospectives(fresh.store.db);
+    expect(open.map(({ grantId }) => grantId)).not.toContain(id);
+    const [closed] = (await listRetrospectives(fresh.store.db, { all: true })).filter(({ grantId }) => grantId === id);
+    expect(closed?.closed).toEqual({ atMs: nowMs, by: 'r1', finding: 'justified', note: 'the replica was gone' });
     expect((await decide(prepared())).code).toBe('accepted');
     expect(await facted('retrospective.closed')).toEqual([{ ...review, verified: false }]);
     expect((await events()).at(-2)?.type).toBe('dev.holdpoint.emergency.reviewed');

@@ -1,0 +1,92 @@
+import type { Kysely } from 'kysely';
+import type { Ask } from '../core/evaluation';
+import type { Requester } from '../core/requester';
+import type { Emergency, Finding } from '../core/retrospective';
+import { cardOf, termsOf } from './rows';
+import type { Database } from './schema';
+
+type Db = Kysely<Database>;
+
+/** An emergency and its review, as it stands. */
+export interface RetrospectiveRecord extends Emergency {
+  /** Of the grant that was given; it names the emergency. */
+  readonly grantId: string;
+  readonly operationId: string;
+  readonly revision: number;
+  readonly server: string;
+  readonly tool: string;
+  /** What the request asked before it was skipped. */
+  readonly ask: Ask;
+  readonly requester: Requester;
+  readonly rule: string;
+  readonly ticket: string;
+  readonly reason: string;
+  readonly deciders: readonly string[];
+  /** Who would have been asked, as of the emergency. */
+  readonly skipped: readonly string[];
+  /** How often something was sent under it. */
+  readonly uses: number;
+  readonly openedAtMs: number;
+  readonly dueAtMs: number;
+  readonly closed: {
+    readonly atMs: number;
+    readonly by: string;
+    readonly finding: Finding;
+    readonly note: string;
+  } | null;
+}
+
+const MOST = 200;
+
+/** Emergencies whose review is open, the first due first; with `all`, the latest 200, the newest first. */
+export async function listRetrospectives(db: Db, { all = false } = {}): Promise<readonly RetrospectiveRecord[]> {
+  const query = retrospectives(db);
+  const rows = all
+    ? query.orderBy('retrospectives.opened_at', 'desc').limit(MOST)
+    : query.where('retrospectives.closed_at', 'is', null).orderBy('retrospectives.due_at');
+  return (await rows.execute()).map(recordOf);
+}
+
+/** The emergencies of one operation, the first one first. */
+export async function retrospectivesOf(db: Db, operationId: string): Promise<readonly RetrospectiveRecord[]> {
+  const query = retrospectives(db).where('retrospectives.operation_id', '=', operationId);
+  return (await query.orderBy('retrospectives.opened_at').execute()).map(recordOf);
+}
+
+function retrospectives(db: Db) {
+  return db
+    .selectFrom('retrospectives')
+    .innerJoin('grants', 'grants.grant_id', 'retrospectives.grant_id')
+    .innerJoin('requests', (join) =>
+      join
+        .onRef('requests.operation_id', '=', 'grants.operation_id')
+        .onRef('requests.revision', '=', 'grants.revision'),
+    )
+    .selectAll('retrospectives')
+    .select(['grants.revision', 'grants.server', 'grants.tool', 'grants.terms', 'grants.uses', 'requests.card']);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof retrospectives>['execute']>>[number];
+
+function recordOf(row: Row): RetrospectiveRecord {
+  const { ask, requester } = cardOf(row);
+  const { closed_at: atMs, closed_by: by, finding, note } = row;
+  return {
+    grantId: row.grant_id,
+    operationId: row.operation_id,
+    revision: row.revision,
+    server: row.server,
+    tool: row.tool,
+    ask,
+    requester,
+    rule: row.rule_id,
+    ticket: row.ticket,
+    reason: row.reason,
+    deciders: termsOf(row).deciders,
+    skipped: JSON.parse(row.skipped) as string[],
+    uses: row.uses,
+    openedAtMs: row.opened_at,
+    dueAtMs: row.due_at,
+    closed: atMs === null || by === null || finding === null ? null : { atMs, by, finding, note: note ?? '' },
+  };
+}
