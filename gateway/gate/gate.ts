@@ -41,7 +41,7 @@ export function createGate(options: GateOptions): { readonly gate: Gate; readonl
   return {
     context,
     gate: {
-      judge: (call) => judge(context, call).catch((error: unknown) => notExecuted(context, error)),
+      judge: (call) => judge(context, call).catch((error: unknown) => notExecuted(context, { call, error })),
       showList: (session, text) => showTools(context, session, text),
       showAnswer: withoutForeignApproval,
     },
@@ -134,9 +134,11 @@ function hintsOf(raw: JsonObject): ToolHints {
 const NO_HINTS: ToolHints = { readOnly: null, destructive: null };
 
 /** What fails before anything was sent: in words, never as a success. */
-function notExecuted({ deps }: GateContext, error: unknown): GateAnswer {
-  if (error instanceof LedgerError || error instanceof HoldpointError)
-    return refusedAnswer({ code: error.code, detail: error.message });
+function notExecuted({ deps }: GateContext, { call, error }: { call: IncomingCall; error: unknown }): GateAnswer {
+  if (error instanceof LedgerError || error instanceof HoldpointError) {
+    if (call.message.method === 'tools/call') return refusedAnswer({ code: error.code, detail: error.message });
+    return { kind: 'error', error: { code: INTERNAL_ERROR, message: `${error.code}: ${error.message}` } };
+  }
   deps.log.error({ error: String(error) }, 'gateway.failed');
   return {
     kind: 'error',

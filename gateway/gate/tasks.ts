@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { HoldpointError } from '../../client/errors';
 import { Turn } from '../../client/turn';
 import { isJsonObject, type JsonObject } from '../../core/json';
 import { requesterId } from '../../core/requester';
@@ -152,7 +153,10 @@ export class Tasks {
     const { requester } = held.incoming.session;
     const { client, taskQueue } = this.context;
     const turn = new Turn(client, { turnId: claim.turnId, subject: requester.subject, taskQueue });
-    await turn.withdraw({ reason: 'its task was cancelled' });
+    await turn.withdraw({ reason: 'its task was cancelled' }).catch((error: unknown) => {
+      // A turn that has ended takes nothing back, and its call's state says how it ended.
+      if (!(error instanceof HoldpointError) || error.code !== 'TURN_NOT_FOUND') throw error;
+    });
     for (let waitedMs = 0; waitedMs < WITHDRAWN_WITHIN_MS; waitedMs += 50) {
       const { state } = await this.context.deps.ledger.readClaimedCall(claim);
       if (state?.status === 'dispatched') break;

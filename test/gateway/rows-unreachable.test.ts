@@ -1,3 +1,4 @@
+import { CreateTaskResultSchema, GetTaskResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import {
   called,
   callText,
@@ -108,6 +109,20 @@ describe('a Temporal that goes away while the gateway runs', () => {
     await parsed(answering);
     await temporal.mend();
     expect(ran('sent before')).toBe(1);
+  });
+
+  it('has a task that cannot be cancelled now told so as an error, and not as a result', async () => {
+    stage.tools.changeTool('apply_migration', { execution: { taskSupport: 'optional' } });
+    const client = await stage.client({ gateway: await stage.anotherGateway({}, { settings }) });
+    const params = { name: 'apply_migration', arguments: migration('cancelled'), task: { ttl: 60_000 } };
+    const { task } = await client.request({ method: 'tools/call', params }, CreateTaskResultSchema);
+    await openRequest(stage, 'cancelled');
+    await temporal.cut();
+    const { taskId } = task;
+    const cancelling = client.request({ method: 'tasks/cancel', params: { taskId } }, GetTaskResultSchema);
+    await expect(cancelling).rejects.toThrow(/TEMPORAL_UNREACHABLE/);
+    await temporal.mend();
+    expect(ran('cancelled')).toBe(0);
   });
 });
 

@@ -105,8 +105,11 @@ describe('a protected call for which its client asks a task', () => {
       await listRequests(stage.store.db).then((open) => open.map(({ request }) => request.operationId)),
     ).not.toContain(first.taskId);
     const second = await begin(client, 'SENT');
-    await stage.decide(await requestOf(second.taskId), 'allow');
+    const request = await requestOf(second.taskId);
+    await stage.decide(request, 'allow');
     await resultOf(client, second.taskId);
+    // Also where its turn is over, and takes no message any more.
+    await stage.holdpoint.client.workflow.getHandle(request.workflowId).result();
     await expect(cancel(second.taskId)).rejects.toThrow(/cannot be cancelled/);
     expect([ran('CANCELLED'), ran('SENT')]).toEqual([0, 1]);
   });
