@@ -106,11 +106,7 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
     settle: (settlement) => store.write((tx) => settle(tx, settlement)),
     claimCall: (call) => store.write((tx) => claimCall(tx, call)),
     readClaimedCall: (claim) => store.write((tx) => readClaimedCall(tx, claim)),
-    noteRefusal: (call) =>
-      store.write((tx) => {
-        noteRefusal(tx, call);
-        return Promise.resolve();
-      }),
+    noteRefusal: (call) => store.write((tx) => noteRefusal(tx, call)),
     noteDelivered: (call) => store.write((tx) => noteDelivered(tx, call)),
     revokeGrant: (revocation) => store.write((tx) => revokeGrant(tx, revocation)),
     closeRetrospective: (review) =>

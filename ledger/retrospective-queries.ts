@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import type { Ask } from '../core/evaluation';
 import type { Requester } from '../core/requester';
 import type { Emergency, Finding } from '../core/retrospective';
-import { cardOf, termsOf } from './rows';
+import { cardOf, skippedOf, termsOf } from './rows';
 import type { Database } from './schema';
 
 type Db = Kysely<Database>;
@@ -83,7 +83,7 @@ function recordOf(row: Row): RetrospectiveRecord {
     ticket: row.ticket,
     reason: row.reason,
     deciders: termsOf(row).deciders,
-    skipped: JSON.parse(row.skipped) as string[],
+    skipped: skippedOf(row),
     uses: row.uses,
     openedAtMs: row.opened_at,
     dueAtMs: row.due_at,

@@ -209,6 +209,11 @@ export function messageOf(row: DecisionRow): Decision {
   return JSON.parse(row.message) as Decision;
 }
 
+/** The names of those whom an emergency skipped. */
+export function skippedOf(row: Pick<RetrospectiveRow, 'skipped'>): readonly string[] {
+  return JSON.parse(row.skipped) as readonly string[];
+}
+
 /** Sums used of a window, by material field. */
 export function totalsOf(row: GrantRow): Readonly<Record<string, number>> {
   return JSON.parse(row.totals) as Record<string, number>;

@@ -13,6 +13,7 @@ export interface RefusedCall {
 }
 
 /** Puts on record who tried what. */
-export function noteRefusal(tx: Tx, { requester, ...call }: RefusedCall): void {
+export function noteRefusal(tx: Tx, { requester, ...call }: RefusedCall): Promise<void> {
   tx.fact({ kind: 'gateway.refused', operationId: null, body: { requester: jsonOf(requester), ...call } });
+  return Promise.resolve();
 }

@@ -72,7 +72,7 @@ export async function recordDecision(tx: Tx, received: DecisionToRecord): Promis
     counted: decisions.map(countedOf),
     ...(await coveredBy(tx, row)),
   };
-  const { judged, ask } = await judge(tx, judgement, received, cardOf(row));
+  const { judged, ask } = await judge(tx, { judgement, received, facts: cardOf(row) });
   const kept = judged.effect === 'none' ? decisions : [...decisions, await insertDecision(tx, received)];
   const closed = await applyEffect(tx, { row, decisions: kept, judgement: { ...judgement, ask }, judged });
   note(tx, { received, judged, row });
@@ -81,10 +81,9 @@ export async function recordDecision(tx: Tx, received: DecisionToRecord): Promis
 
 async function judge(
   tx: Tx,
-  judgement: Judgement,
-  { decision, signature }: DecisionToRecord,
-  facts: EmergencyFacts,
+  { judgement, received, facts }: { judgement: Judgement; received: DecisionToRecord; facts: EmergencyFacts },
 ): Promise<{ readonly judged: Judged; readonly ask: Ask }> {
+  const { decision, signature } = received;
   const at = { signature, nowMs: tx.nowMs };
   const { emergency } = decision;
   if (emergency === undefined) return { judged: judgeDecision(judgement, decision, at), ask: judgement.ask };
