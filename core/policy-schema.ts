@@ -32,7 +32,11 @@ export function toPerson(name: string, given: z.output<typeof personSchema>): Pe
 export const consoleSchema = shape({
   key: choose<string[]>((value) => (Array.isArray(value) ? publicKeys : onePublicKey)),
   operators: who.prefault({}),
-}).transform(({ key, operators }): ConsoleEntry => ({ keys: key, operators }));
+  secondReviewShare: z.number().min(0).max(1).optional(),
+}).transform(({ key, operators, secondReviewShare }): ConsoleEntry => ({
+  ...{ keys: key, operators },
+  ...(secondReviewShare !== undefined && { secondReviewShare }),
+}));
 
 /** The whole file, with its entries unread: each is read by itself, so that one mistake hides no other. */
 export const policySchema = shape({

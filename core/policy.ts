@@ -173,6 +173,8 @@ export type ConsoleEntry = {
   readonly keys: readonly string[];
   /** Who sees every turn, settles unknown outcomes and revokes grants there. */
   readonly operators: { readonly groups: readonly string[]; readonly people: readonly string[] };
+  /** Of what people decide, how much is reviewed a second time: 0 to 1; left out: a twentieth. */
+  readonly secondReviewShare?: number;
 };
 
 /** A compiled policy. Which signatures count is `trust`; null leaves it to the worker (whose own default is signatures). */

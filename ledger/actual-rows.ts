@@ -1,7 +1,15 @@
 import type { JsonValue } from '../core/json';
 import { fixedOfGrant, fixedOfOperation, fixedOfRequest } from './row-digest';
 import { textDigest } from './text-digest';
-import type { DecisionRow, GrantRow, OperationRow, RequestRow, RetrospectiveRow } from './rows';
+import type {
+  DecisionRow,
+  GrantRow,
+  OperationRow,
+  RequestRow,
+  RetrospectiveRow,
+  ReversalRow,
+  SecondReviewRow,
+} from './rows';
 
 /** Columns of a row by name; what is long as its digest, and `row` for those that never change. */
 export type Columns = Readonly<Record<string, JsonValue | undefined>>;
@@ -31,6 +39,14 @@ export function retrospectiveKey(grantId: string): string {
   return `retrospectives ${grantId}`;
 }
 
+export function reversalKey(operationId: string): string {
+  return `reversals ${operationId}`;
+}
+
+export function secondReviewKey(operationId: string, revision: number): string {
+  return `second_reviews ${operationId} revision ${revision}`;
+}
+
 export function operationKey(operationId: string): string {
   return `operations ${operationId}`;
 }
@@ -42,6 +58,8 @@ export interface OperationRows {
   readonly grants: readonly GrantRow[];
   readonly operations: readonly OperationRow[];
   readonly retrospectives: readonly RetrospectiveRow[];
+  readonly reversals: readonly ReversalRow[];
+  readonly second_reviews: readonly SecondReviewRow[];
 }
 
 /** The rows as they can be compared with what the audit says, by `table key`. */
@@ -53,6 +71,8 @@ export function actualRows(rows: OperationRows): ReadonlyMap<string, Columns> {
     ...grants.map((row) => [grantKey(row.grant_id), grantColumns(row)] as const),
     ...operations.map((row) => [operationKey(row.operation_id), operationColumns(row)] as const),
     ...retrospectives.map((row) => [retrospectiveKey(row.grant_id), { ...row }] as const),
+    ...rows.reversals.map((row) => [reversalKey(row.operation_id), { ...row }] as const),
+    ...rows.second_reviews.map((row) => [secondReviewKey(row.operation_id, row.revision), { ...row }] as const),
   ]);
 }
 

@@ -93,8 +93,7 @@ function shown(value: Columns[string]): string {
 
 /** The next operations that have a row or a fact. */
 async function operationIds(db: Db, after: string): Promise<readonly string[]> {
-  const tables = ['requests', 'decisions', 'grants', 'operations', 'retrospectives', 'audit'] as const;
-  const parts = tables.map(
+  const parts = [...TABLES, 'audit' as const].map(
     (table) => sql`select operation_id from (
       select distinct operation_id from ${sql.table(table)} where operation_id > ${after}
       order by operation_id limit ${OPERATIONS_AT_ONCE}) as ${sql.ref(`next_${table}`)}`,
@@ -135,6 +134,17 @@ async function factsAfter(db: Db, ids: readonly string[], after: number): Promis
     .execute();
 }
 
+/** The tables whose rows belong to one operation. */
+const TABLES = [
+  'requests',
+  'decisions',
+  'grants',
+  'operations',
+  'retrospectives',
+  'reversals',
+  'second_reviews',
+] as const satisfies readonly (keyof OperationRows)[];
+
 async function rowsOf(db: Db, ids: readonly string[]): Promise<OperationRows> {
   return {
     requests: await db.selectFrom('requests').selectAll().where('operation_id', 'in', ids).execute(),
@@ -142,6 +152,8 @@ async function rowsOf(db: Db, ids: readonly string[]): Promise<OperationRows> {
     grants: await db.selectFrom('grants').selectAll().where('operation_id', 'in', ids).execute(),
     operations: await db.selectFrom('operations').selectAll().where('operation_id', 'in', ids).execute(),
     retrospectives: await db.selectFrom('retrospectives').selectAll().where('operation_id', 'in', ids).execute(),
+    reversals: await db.selectFrom('reversals').selectAll().where('operation_id', 'in', ids).execute(),
+    second_reviews: await db.selectFrom('second_reviews').selectAll().where('operation_id', 'in', ids).execute(),
   };
 }
 
@@ -154,5 +166,7 @@ function partOf(rows: OperationRows, id: string): OperationRows {
     grants: own(rows.grants),
     operations: own(rows.operations),
     retrospectives: own(rows.retrospectives),
+    reversals: own(rows.reversals),
+    second_reviews: own(rows.second_reviews),
   };
 }

@@ -6,6 +6,8 @@ import {
   operationKey,
   requestKey,
   retrospectiveKey,
+  reversalKey,
+  secondReviewKey,
   type Columns,
   type RowProblem,
 } from './actual-rows';
@@ -19,6 +21,8 @@ import {
   outcomeColumns,
   closedColumns,
   retrospectiveColumns,
+  reversalColumns,
+  secondReviewColumns,
   summed,
   text,
 } from './fact-columns';
@@ -48,6 +52,8 @@ export const ROW_FACTS = [
   'grant.revoked',
   'retrospective.opened',
   'retrospective.closed',
+  'operation.reversed',
+  'review.second',
   'operation.dispatched',
   'operation.dispatchedAgain',
   'operation.absent',
@@ -115,12 +121,6 @@ export class ExpectedRows {
       case 'grant.revoked':
         this.#revoke(grantKey(text(body, 'grantId')), { at, by: body['by'], reason: body['reason'] });
         return;
-      case 'retrospective.opened':
-        this.#write(retrospectiveKey(text(body, 'grantId')), retrospectiveColumns(body, at));
-        return;
-      case 'retrospective.closed':
-        this.#change(retrospectiveKey(text(body, 'grantId')), closedColumns(body, at));
-        return;
       default:
         this.#applySent(kind, body, at);
         return;
@@ -146,6 +146,26 @@ export class ExpectedRows {
       case 'operation.unknown':
       case 'operation.settled':
         this.#end(key, body, at);
+        return;
+      default:
+        this.#applyAfterwards(kind, body, at);
+    }
+  }
+
+  /** What people say later of what was decided and done. */
+  #applyAfterwards(kind: string, body: JsonObject, at: number): void {
+    switch (kind) {
+      case 'retrospective.opened':
+        this.#write(retrospectiveKey(text(body, 'grantId')), retrospectiveColumns(body, at));
+        return;
+      case 'retrospective.closed':
+        this.#change(retrospectiveKey(text(body, 'grantId')), closedColumns(body, at));
+        return;
+      case 'operation.reversed':
+        this.#write(reversalKey(this.#operationId), reversalColumns(body, at));
+        return;
+      case 'review.second':
+        this.#write(secondReviewKey(this.#operationId, Number(body['revision'])), secondReviewColumns(body, at));
         return;
       default:
     }

@@ -84,6 +84,15 @@ export function closedColumns(body: JsonObject, at: number): Columns {
   return { closed_at: at, closed_by: body['by'], finding: body['finding'], note: body['note'] };
 }
 
+export function reversalColumns(body: JsonObject, at: number): Columns {
+  return { reported_by: body['by'], reason: body['reason'], reported_at: at };
+}
+
+export function secondReviewColumns(body: JsonObject, at: number): Columns {
+  const { answer, by: reviewer, note, agrees } = body;
+  return { answer, reviewer, note, agrees: agrees === true ? 1 : 0, reviewed_at: at };
+}
+
 export function dispatchedColumns(body: JsonObject, at: number): Columns {
   const approval = body['approval'] ?? null;
   return {

@@ -28,10 +28,12 @@ import { noteRefusal, type RefusedCall } from './commands/note-refusal';
 import { readCall } from './commands/read-call';
 import { recordDecision, type DecisionAnswer } from './commands/record-decision';
 import { closeRetrospective, type Review, type Reviewed } from './commands/retrospectives';
+import { giveSecondReview, type SecondReviewed, type SecondReviewGiven } from './commands/give-second-review';
+import { reportReversal, type Reported, type Reversal } from './commands/report-reversal';
 import { withdraw } from './commands/withdraw';
 import type { OperationRow } from './rows';
 import { checkSignature } from './signature';
-import type { Store } from './transaction';
+import type { Store, Tx } from './transaction';
 
 export type Trust = 'signatures' | 'namespace';
 
@@ -66,6 +68,9 @@ export interface Ledger {
   revokeGrant(revocation: Revocation): Promise<Revoked>;
   /** Closes the review of an emergency. */
   closeRetrospective(review: Review): Promise<Reviewed>;
+  reportReversal(reversal: Reversal): Promise<Reported>;
+  /** For the blind second review of a sample of decisions. */
+  giveSecondReview(given: SecondReviewGiven): Promise<SecondReviewed>;
 }
 
 /** @param defaultTrust which decisions count where the policy does not say; `namespace` only under `holdpoint dev`. */
@@ -75,6 +80,11 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
     const found = await readPolicy(db);
     return found === null ? null : { ...found, trust: found.policy.trust ?? defaultTrust };
   };
+  const byPolicy = <T>(run: (tx: Tx, by: Pick<Active, 'policy' | 'trust'>) => Promise<T>) =>
+    store.write(async (tx) => {
+      const { policy, trust } = (await active(tx.db)) ?? NO_PEOPLE;
+      return run(tx, { policy, trust });
+    });
   return {
     store,
     activePolicy: () => active(store.db),
@@ -87,11 +97,7 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
       }),
     readCall: (call) => store.write((tx) => readCall(tx, call)),
     recordDecision: (message, workflowId) => judge(store, active, { message, workflowId }),
-    advanceRequest: (operationId) =>
-      store.write(async (tx) => {
-        const { policy, trust } = (await active(tx.db)) ?? NO_PEOPLE;
-        return advanceRequest(tx, { operationId, policy, trust });
-      }),
+    advanceRequest: (operationId) => byPolicy((tx, by) => advanceRequest(tx, { operationId, ...by })),
     withdraw: (operationId, reason) => store.write((tx) => withdraw(tx, { operationId, reason })),
     dispatch: (request) => dispatchOnce(store, request),
     endAttempt: (operationId, attempt) => store.write((tx) => endAttempt(tx, { operationId, attempt })),
@@ -109,11 +115,9 @@ export function createLedger(store: Store, { defaultTrust }: { defaultTrust: Tru
     noteRefusal: (call) => store.write((tx) => noteRefusal(tx, call)),
     noteDelivered: (call) => store.write((tx) => noteDelivered(tx, call)),
     revokeGrant: (revocation) => store.write((tx) => revokeGrant(tx, revocation)),
-    closeRetrospective: (review) =>
-      store.write(async (tx) => {
-        const { policy } = (await active(tx.db)) ?? NO_PEOPLE;
-        return closeRetrospective(tx, { review, policy });
-      }),
+    closeRetrospective: (review) => byPolicy((tx, { policy }) => closeRetrospective(tx, { review, policy })),
+    reportReversal: (reversal) => store.write((tx) => reportReversal(tx, reversal)),
+    giveSecondReview: (given) => byPolicy((tx, { policy }) => giveSecondReview(tx, { given, policy })),
   };
 }
 

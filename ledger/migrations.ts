@@ -6,6 +6,7 @@ import { addIndexes } from './migrations/0002-indexes';
 import { addGatewayCalls } from './migrations/0003-gateway-calls';
 import { addMetricIndexes } from './migrations/0004-metric-indexes';
 import { addRetrospectives } from './migrations/0005-retrospectives';
+import { addSecondLooks } from './migrations/0006-second-looks';
 import type { Database } from './schema';
 import type { Store } from './transaction';
 
@@ -19,6 +20,7 @@ const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kin
   '0003-gateway-calls': addGatewayCalls,
   '0004-metric-indexes': addMetricIndexes,
   '0005-retrospectives': addRetrospectives,
+  '0006-second-looks': addSecondLooks,
 };
 
 export interface Target {

@@ -18,6 +18,8 @@ import type {
   PoliciesTable,
   RequestsTable,
   RetrospectivesTable,
+  ReversalsTable,
+  SecondReviewsTable,
 } from './schema';
 import { textDigest } from './text-digest';
 
@@ -26,6 +28,8 @@ export type DecisionRow = Selectable<DecisionsTable>;
 export type GrantRow = Selectable<GrantsTable>;
 export type OperationRow = Selectable<OperationsTable>;
 export type RetrospectiveRow = Selectable<RetrospectivesTable>;
+export type ReversalRow = Selectable<ReversalsTable>;
+export type SecondReviewRow = Selectable<SecondReviewsTable>;
 
 /** The request as it was asked. Rows are written by this package in canonical form, so parsing them needs no schema. */
 export function cardOf(row: Pick<RequestRow, 'card'>): ApprovalRequest {

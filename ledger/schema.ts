@@ -190,6 +190,26 @@ export interface RetrospectivesTable {
   readonly note: string | null;
 }
 
+/** Operations whose effect somebody undid. */
+export interface ReversalsTable {
+  readonly operation_id: string;
+  readonly reported_by: string;
+  readonly reason: string;
+  readonly reported_at: number;
+}
+
+/** What somebody would have answered to a request of the sample who did not know what was; key (operation_id, revision). */
+export interface SecondReviewsTable {
+  readonly operation_id: string;
+  readonly revision: number;
+  readonly answer: 'allow' | 'deny';
+  /** Whether that is what was decided. */
+  readonly agrees: 0 | 1;
+  readonly reviewer: string;
+  readonly note: string;
+  readonly reviewed_at: number;
+}
+
 /** Which operation an identical call through a gateway means, by the call's key, and whether its end was given. */
 export interface GatewayCallsTable {
   readonly call_key: string;
@@ -221,5 +241,7 @@ export interface Database {
   readonly deliveries: DeliveriesTable;
   readonly gateway_calls: GatewayCallsTable;
   readonly retrospectives: RetrospectivesTable;
+  readonly reversals: ReversalsTable;
+  readonly second_reviews: SecondReviewsTable;
   readonly meta: MetaTable;
 }

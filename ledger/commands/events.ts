@@ -41,9 +41,9 @@ export function emergencyEvent(
   };
 }
 
-type OperationEventName = 'executed' | 'failed' | 'unknown' | 'settled';
+type OperationEventName = 'executed' | 'failed' | 'unknown' | 'settled' | 'reversed';
 
-/** `dev.holdpoint.operation.*`: how an operation ended, or that a person has to settle it. */
+/** `dev.holdpoint.operation.*`: how an operation ended, that a person has to settle it, or that it was undone. */
 export function operationEvent(name: OperationEventName, operationId: string, data: JsonObject): OutboxEvent {
   return {
     id: `${operationId}:${name}`,

@@ -115,13 +115,15 @@ describe('a ledger that cannot be used', () => {
     const store = await openStore(ledgerUrl, pino({ level: 'silent' }));
     await store.write(async ({ db }) => {
       await sql`delete from ledger_migrations where name > '0002'`.execute(db);
-      for (const table of ['gateway_calls', 'retrospectives']) await sql`drop table ${sql.table(table)}`.execute(db);
+      for (const table of ['gateway_calls', 'retrospectives', 'reversals', 'second_reviews'])
+        await sql`drop table ${sql.table(table)}`.execute(db);
       for (const index of [
         'deliveries_position',
         'requests_open',
         'requests_binding',
         'requests_denied',
         'grants_live',
+        'requests_decided',
       ])
         await sql`drop index ${sql.id(index)}`.execute(db);
     });
