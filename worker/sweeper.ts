@@ -2,6 +2,7 @@ import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { lookUpOutcome } from '../activities/look-up-outcome';
 import type { Dependencies } from '../activities/dependencies';
 import type { Log } from '../ledger/log';
+import { pruneGatewayCalls } from '../ledger/gateway-upkeep';
 import { pruneOutbox } from '../ledger/outbox-upkeep';
 import { AGENT_TURN, nudgeSignal } from '../workflows/messages';
 
@@ -37,6 +38,7 @@ export function startSweeper({ client, deps, log, everyMs = 2_000 }: SweeperOpti
     if (performance.now() < pruneAtMs) return;
     pruneAtMs = performance.now() + PRUNE_EVERY_MS;
     await pruneOutbox(deps.ledger.store);
+    await pruneGatewayCalls(deps.ledger.store);
   };
   const loop = async (): Promise<void> => {
     while (!stopping) {

@@ -1,10 +1,12 @@
 import { GATEWAY_CALL_ID } from '../../core/gateway-call';
 import type { CallIdentity, ClaimedCall } from '../../ledger/commands/gateway-calls';
+import { pruneGatewayCalls } from '../../ledger/gateway-upkeep';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
 import { activate, decisionFor, openPending, prepared, type PreparedFixture } from '../support/ledger-fixture';
 import { freshStore, STORE_KINDS, type FreshStore } from '../support/stores';
 
 const MINUTE = 60_000;
+const DAY = 86_400_000;
 const T0 = Date.UTC(2026, 0, 1, 10);
 const EXECUTED = { outcome: 'executed', result: '{"content":[]}', isError: false, evidence: 'answer' } as const;
 const CALL: CallIdentity = { callKey: 'k'.repeat(43), subject: 'someone', server: 'orders-db', tool: 'delete_rows' };
@@ -48,6 +50,32 @@ describe.each(STORE_KINDS)('calls of a gateway on %s', (kind) => {
       operationId: callOf(first).ref.operationId,
       ...{ state: null, asked: null, deliveredAtMs: null },
     });
+  });
+
+  test('what its client got long ago is forgotten; what is open, unknown or was never fetched is not', async () => {
+    const keys = ['got', 'open', 'unknown', 'unfetched'].map((name) => name.padEnd(43, 'k'));
+    const [got, open, unknown, unfetched] = await Promise.all(keys.map((callKey) => claim({ ...CALL, callKey })));
+    if (got === undefined || open === undefined || unknown === undefined || unfetched === undefined) throw new Error();
+    for (const claimed of [got, unfetched]) await run(claimed);
+    await ask(open);
+    await send(unknown);
+    await ledger.recordOutcome(unknown.operationId, { outcome: 'unknown', detail: 'no answer' });
+    const given = [got, unknown].map(({ operationId }, at) =>
+      ledger.noteDelivered({ callKey: keys[at * 2] ?? '', operationId }),
+    );
+    await Promise.all(given);
+    const left = async () => {
+      const rows = await fresh.store.db.selectFrom('gateway_calls').select('call_key').orderBy('call_key').execute();
+      return rows.map(({ call_key: key }) => key.replace(/k+$/, ''));
+    };
+    nowMs += 7 * DAY;
+    expect(await pruneGatewayCalls(fresh.store)).toBe(0);
+    nowMs += 1;
+    expect(await pruneGatewayCalls(fresh.store)).toBe(1);
+    expect(await left()).toEqual(['open', 'unfetched', 'unknown']);
+    nowMs += 90 * DAY;
+    expect(await pruneGatewayCalls(fresh.store)).toBe(2);
+    expect(await left()).toEqual(['unknown']);
   });
 
   test('an identical call joins it while it is proposed, pending, allowed and sent, through any gateway', async () => {
