@@ -1,7 +1,9 @@
+import { emergencyAsks } from '../core/emergency';
 import { describeStep } from '../core/judge-decision';
 import type { Policy } from '../core/policy';
 import type { ApprovalRequest } from '../core/request';
 import { askedOf } from '../core/review';
+import { eligibleReviewers } from '../core/reviewers';
 import type { DecisionRecord, RequestRecord } from '../ledger/queries';
 import type { Paint } from './paint';
 import { brief, duration, relative, safe, validityText, when } from './text';
@@ -28,10 +30,11 @@ export function askLines(view: CardView, paint: Paint): readonly string[] {
   const { ask } = request;
   const steps = safe(ask.steps.map(describeStep).join(', then '));
   return [
-    ...line('rule', `${ruleText(request)}${ask.emergency ? paint.red('  EMERGENCY RULE') : ''}`),
+    ...line('rule', ruleText(request)),
     ...line('an allow', `permits ${validityText(ask.validity, ask.bind)}`),
     ...line('asked', `${steps}${view.policy === null ? '' : peopleText(view, view.policy)}`),
     ...escalationLines(request, standing),
+    ...emergencyLines(view, paint),
     ...line('deadline', standing.state === 'pending' ? deadlineText(request, nowMs) : closedText(view)),
   ];
 }
@@ -59,6 +62,21 @@ function escalationLines(
   return levels.flatMap(({ afterMs, to }, index) => {
     const who = [...to.groups, ...to.people].map(safe).join(', ');
     return line(index < level ? 'escalated' : 'escalates', `${when(openedAtMs + afterMs)} to ${who}`);
+  });
+}
+
+/** What an emergency rule would let whom do, and that it is reviewed. */
+function emergencyLines({ request, standing, policy }: CardView, paint: Paint): readonly string[] {
+  if (standing.state !== 'pending' || policy === null) return [];
+  return emergencyAsks(policy, request, request.ask).flatMap(({ rule, steps, validity, bind }) => {
+    const [step] = steps.filter(({ kind }) => kind === 'rule');
+    const people = step?.kind === 'rule' ? eligibleReviewers(policy, step.approvers).map(safe).join(', ') : '';
+    const who = step === undefined ? '' : `${safe(describeStep(step))} (${people})`;
+    const permits = `permits ${validityText(validity, bind)}, in 15 minutes at most`;
+    return line(
+      'emergency',
+      `${paint.red(`rule ${safe(rule?.id ?? '')}`)}: ${who} may skip them; ${permits}; it is reviewed after`,
+    );
   });
 }
 

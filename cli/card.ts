@@ -151,8 +151,10 @@ function answerLines({ request, standing, decisions, trust }: CardView, paint: P
     const signed = decision.verified ? 'signed' : paint.red('UNVERIFIED: not signed');
     const reason = decision.reason === null ? '' : `: ${showJson(decision.reason, 'line')}`;
     const minutes = decision.minutes === null ? '' : ` for ${decision.minutes} min`;
+    const under =
+      decision.emergency === null ? '' : paint.red(` as an EMERGENCY under rule ${safe(decision.emergency)}`);
     const revision = decision.revision === request.revision ? '' : ` of revision ${decision.revision}`;
-    return `  ${when(decision.atMs)}  ${decision.answer}${minutes}${revision} by ${safe(decision.reviewer)} (${signed}, ${safe(decision.channel)})${reason}`;
+    return `  ${when(decision.atMs)}  ${decision.answer}${minutes}${revision}${under} by ${safe(decision.reviewer)} (${signed}, ${safe(decision.channel)})${reason}`;
   });
   const recorded = made.length === 0 ? [] : ['decisions', ...made];
   if (standing.state !== 'pending') return recorded;

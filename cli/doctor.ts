@@ -8,6 +8,7 @@ import type { Holdpoint } from '../client';
 import { readHead } from '../ledger/audit-read';
 import type { Ledger } from '../ledger/ledger';
 import { readEpoch } from '../ledger/meta';
+import { listRetrospectives, type RetrospectiveRecord } from '../ledger/retrospective-queries';
 import { givenUpEvents, type GivenUp } from '../ledger/outbox-upkeep';
 import { ledgerCounts } from '../ledger/queries';
 import { sqliteEngine } from '../ledger/sqlite-engine';
@@ -95,10 +96,11 @@ async function ledgerChecks(ledger: Ledger, place: Place): Promise<readonly Chec
   const nowMs = await store.nowMs();
   const skewMs = Math.abs(nowMs - Date.now());
   const active = await ledger.activePolicy();
-  const [epoch, counts, givenUp] = await Promise.all([
+  const [epoch, counts, givenUp, open] = await Promise.all([
     readEpoch(store.db),
     ledgerCounts(store.db, nowMs, active?.policy ?? null),
     givenUpEvents(store.db),
+    listRetrospectives(store.db),
   ]);
   const unknown = counts.operations['unknown'] ?? 0;
   const signed = active?.trust === 'signatures';
@@ -128,10 +130,20 @@ async function ledgerChecks(ledger: Ledger, place: Place): Promise<readonly Chec
       status: unknown === 0 ? 'ok' : 'warn',
       detail: unknown === 0 ? 'none is unknown' : `${count(unknown, 'outcome')} unknown: holdpoint unknown`,
     },
+    reviewCheck(open, nowMs),
     givenUp.length === 0
       ? ok('events', 'none was given up')
       : { name: 'events', status: 'warn', detail: `${givenUp.map(givenUpText).join('; ')}. ${GIVEN_UP_ADVICE}` },
   ];
+}
+
+function reviewCheck(open: readonly RetrospectiveRecord[], nowMs: number): Check {
+  const overdue = open.filter(({ dueAtMs }) => dueAtMs <= nowMs);
+  const name = 'emergencies';
+  if (overdue.length === 0)
+    return ok(name, open.length === 0 ? 'none is to be reviewed' : `${count(open.length, 'review')} open`);
+  const detail = `${count(overdue.length, 'review')} overdue, so the next emergency is refused: holdpoint retrospective list`;
+  return { name, status: 'warn', detail };
 }
 
 const GIVEN_UP_ADVICE =

@@ -38,13 +38,24 @@ function ruleText(rule: Rule, policy: Policy): string {
   const escalates = rule.escalate.map(
     ({ afterMs, to }) => `; after ${duration(afterMs)} also ${[...to.groups, ...to.people].map(safe).join(', ')}`,
   );
+  const marks = [
+    ...(rule.emergency === false ? [] : [`EMERGENCY, reviewed within ${duration(rule.emergency.reviewWithinMs)}`]),
+    ...(rule.selfApproval ? ['SELF-APPROVAL ALLOWED'] : []),
+  ];
+  const head = `  rule ${safe(rule.id)}: ${safe(rule.server)} / ${scopeText(rule.scope)}${when === '' ? '' : `, when ${when}`}${marks.length === 0 ? '' : `  [${marks.join(', ')}]`}`;
+  if (rule.emergency !== false) {
+    return [
+      head,
+      `      asks about nothing; ${step} (${people}) may skip those whom another rule asks, with ticket and reason`,
+      `      that permits ${validityText(rule.validity, rule.bind)}, in 15 minutes at most`,
+    ].join('\n');
+  }
   const end =
     rule.deadline.then === 'expire'
       ? `expires after ${duration(rule.deadline.afterMs)}`
       : `waits, with reminders from ${duration(rule.deadline.afterMs)} on`;
-  const marks = [...(rule.emergency ? ['EMERGENCY'] : []), ...(rule.selfApproval ? ['SELF-APPROVAL ALLOWED'] : [])];
   return [
-    `  rule ${safe(rule.id)}: ${safe(rule.server)} / ${scopeText(rule.scope)}${when === '' ? '' : `, when ${when}`}${marks.length === 0 ? '' : `  [${marks.join(', ')}]`}`,
+    head,
     `      asks ${step} (${people})${escalates.join('')}; ${end}`,
     `      an allow permits ${validityText(rule.validity, rule.bind)}`,
   ].join('\n');

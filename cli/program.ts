@@ -10,7 +10,9 @@ import { addInit } from './commands/init';
 import { addKey } from './commands/key';
 import { addLedger } from './commands/ledger';
 import { addPolicy } from './commands/policy';
+import { addReport } from './commands/report';
 import { addRequests } from './commands/requests';
+import { addRetrospective } from './commands/retrospective';
 import { addSettle } from './commands/settle';
 import { addShow } from './commands/show';
 import { addTurn } from './commands/turn';
@@ -67,6 +69,8 @@ export function createProgram(cli: Cli): Command {
     addShow,
     addDecide,
     addSettle,
+    addRetrospective,
+    addReport,
     addGrant,
     addPolicy,
     addInit,

@@ -119,7 +119,7 @@ WHO-14 | unit | here | during a live grant: only a comment of the policy changes
 WHO-15 | workflow | here | quorum 2; r1 allows in the console and by CLI
 WHO-16 | workflow | here | unsigned "decide" signal with r1's name, sent by hand from the Temporal UI
 WHO-17 | unit | here | downstream system checks the permit of an executed call; one byte changed
-WHO-18 | workflow | console | call let through by an "emergency" rule
+WHO-18 | workflow | here | call let through by an "emergency" rule
 DENY-01 | workflow | here | c1 denied in t1; the same arguments in t2
 DENY-02 | workflow | here | same digest denied 3 times in 40 min, sent a fourth time, and again after the hour
 DENY-03 | gateway | here | denial without a reason
@@ -220,8 +220,8 @@ TIME2-10 | gateway | here | denied; the same call comes again
 TIME2-11 | gateway | here | same digest denied three times within the hour, then a fourth call; again after the hour
 TIME2-12 | multi | here | audit record cannot be written (disk full, lock) at decision and at dispatch
 TIME2-13 | unit | here | audit: one row edited, one removed, two swapped, last five cut off; a request, decision, grant, operation or policy that differs from it
-TIME2-14 | api | console | emergency without ticket, for a tool not named, for 16 min
-TIME2-15 | workflow | console | valid emergency; its review then overdue; a second emergency
+TIME2-14 | api | here | emergency without ticket, for a tool not named, for 16 min
+TIME2-15 | workflow | here | valid emergency; its review then overdue; a second emergency
 LIST-1 | gateway | here | upstream lists 2 pages; client lists again after a change notice
 LIST-2 | gateway | here | "/mcp" over servers with 3 and 1 pages; client passes one cursor back
 LIST-3 | gateway | here | tool with "outputSchema", result with "structuredContent"

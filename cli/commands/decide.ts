@@ -1,5 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { decisionOn, type Decision, type Verdict, type VerdictCode } from '../../client';
+import { isBlank } from '../../core/emergency';
 import { personOf } from '../../core/policy-lookup';
 import type { ApprovalRequest } from '../../core/request';
 import { revisionsOf } from '../../ledger/queries';
@@ -21,13 +22,19 @@ const PATIENCE_MS = 15_000;
 interface Options extends PlaceOptions, ReviewerOptions {
   readonly reason?: string;
   readonly minutes?: number;
+  readonly emergency?: string;
+  readonly ticket?: string;
   readonly json?: boolean;
 }
 
 const WORDS = {
   allow: {
     summary: 'Allow one approval request, as it was shown: another revision or content is refused as stale.',
-    examples: ['holdpoint allow 7KQ2M4XB', 'holdpoint allow 7KQ2M4XB --minutes 15 --as dana --key dana.pem'],
+    examples: [
+      'holdpoint allow 7KQ2M4XB',
+      'holdpoint allow 7KQ2M4XB --minutes 15 --as dana --key dana.pem',
+      'holdpoint allow 7KQ2M4XB --emergency break-glass --ticket INC-7 --reason "checkout is down"',
+    ],
   },
   deny: {
     summary: 'Deny one approval request. It closes this request only; the reason goes to the model.',
@@ -41,7 +48,15 @@ export function addDecide(program: Command, { io, end }: Cli): void {
       ...WORDS[answer],
       exits: ['notFound', 'unreachable', 'notYet'],
     });
-    if (answer === 'allow') command.option('--minutes <n>', 'a shorter window than the rule gives', minutesOf);
+    if (answer === 'allow') {
+      command
+        .option('--minutes <n>', 'a shorter window than the rule gives', minutesOf)
+        .option(
+          '--emergency <rule>',
+          'allow under this emergency rule, which skips the approvers; they review it later',
+        )
+        .option('--ticket <id>', 'of the incident; with --emergency');
+    }
     command
       .argument('<id>', 'short id, operation id, or the beginning of one')
       .option('--reason <text>', 'why; kept on record')
@@ -67,6 +82,7 @@ interface Deciding {
 }
 
 async function decide(io: Io, { id, answer, options }: Deciding): Promise<ExitName> {
+  const emergency = emergencyOf(options);
   const place = await findPlace(io, options);
   assertRunning(place);
   const request = await meantRequest(place, id);
@@ -77,6 +93,7 @@ async function decide(io: Io, { id, answer, options }: Deciding): Promise<ExitNa
     channel: 'cli',
     ...(reason !== undefined && { reason }),
     ...(minutes !== undefined && { minutes }),
+    ...(emergency !== null && { emergency }),
   });
   const { decision, publicKey } = await signed(io, place, { options, decision: unsigned });
   const verdict = await withTemporal(io, place, (holdpoint) =>
@@ -92,6 +109,18 @@ async function decide(io: Io, { id, answer, options }: Deciding): Promise<ExitNa
     io.stdout.write(`${verdictText(io, { request, decision, verdict, verified, publicKey })}\n`);
   }
   return EXITS[verdict.code];
+}
+
+/** Asked for before anything is sent: the ledger would refuse it with the same words. */
+function emergencyOf({ emergency: rule, ticket, reason = '' }: Options): NonNullable<Decision['emergency']> | null {
+  if (rule === undefined && ticket === undefined) return null;
+  if (rule === undefined) throw new CliFailure('refused', '--ticket goes with --emergency RULE. Nothing was sent.');
+  const missing = [...(isBlank(ticket ?? '') ? ['--ticket'] : []), ...(isBlank(reason) ? ['--reason'] : [])];
+  if (missing.length === 0) return { rule, ticket: ticket ?? '' };
+  throw new CliFailure(
+    'refused',
+    `An emergency needs ${missing.join(' and ')}: those whom it skips read it at once. Nothing was sent.`,
+  );
 }
 
 /** The revision that the id names; an operation id means its latest one. A closed one is sent too: that is on record then. */

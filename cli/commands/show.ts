@@ -10,6 +10,7 @@ import {
   type Fact,
   type OperationRecord,
 } from '../../ledger/queries';
+import { retrospectivesOf } from '../../ledger/retrospective-queries';
 import { cardText } from '../card';
 import { describeCommand, withJson, withState, type Cli } from '../command';
 import { commandName } from '../command-name';
@@ -18,6 +19,7 @@ import { oneOperation } from '../find';
 import type { Io } from '../io';
 import { paintFor, type Paint } from '../paint';
 import { findPlace, withLedger, type PlaceOptions } from '../place';
+import { emergencyText } from '../retrospective-text';
 import { jsonBlock, safe, when } from '../text';
 
 interface Options extends PlaceOptions {
@@ -59,11 +61,12 @@ type CallRecord = Awaited<ReturnType<typeof recordFor>>;
 
 async function recordFor(ledger: Ledger, { operationId, revision }: Pick<OperationMatch, 'operationId' | 'revision'>) {
   const { store } = ledger;
-  const [revisions, decisions, operation, facts, active, nowMs] = await Promise.all([
+  const [revisions, decisions, operation, facts, emergencies, active, nowMs] = await Promise.all([
     revisionsOf(store.db, operationId),
     decisionsOn(store.db, operationId),
     operationRecord(store.db, operationId),
     factsOf(store.db, operationId),
+    retrospectivesOf(store.db, operationId),
     ledger.activePolicy(),
     store.nowMs(),
   ]);
@@ -74,13 +77,14 @@ async function recordFor(ledger: Ledger, { operationId, revision }: Pick<Operati
     decisions,
     operation,
     facts,
+    emergencies,
     policy: active?.policy ?? null,
     trust: active?.trust ?? null,
     nowMs,
   };
 }
 
-function jsonOf({ meant, revisions, decisions, operation, facts }: CallRecord) {
+function jsonOf({ meant, revisions, decisions, operation, facts, emergencies }: CallRecord) {
   const newest = revisions.at(-1)?.request.revision ?? null;
   return {
     request: meant?.request ?? null,
@@ -89,6 +93,7 @@ function jsonOf({ meant, revisions, decisions, operation, facts }: CallRecord) {
     decisions,
     operation,
     facts,
+    emergencies,
   };
 }
 
@@ -100,7 +105,7 @@ interface Showing {
 }
 
 function recordText(record: CallRecord, { paint, command, audit }: Showing): string {
-  const { meant, revisions, decisions, operation, facts, policy, trust, nowMs } = record;
+  const { meant, revisions, decisions, operation, facts, emergencies, policy, trust, nowMs } = record;
   const newest = revisions.at(-1);
   const parts: string[] = [];
   if (meant !== null) parts.push(cardText({ ...meant, decisions, policy, trust, nowMs }, paint));
@@ -113,6 +118,7 @@ function recordText(record: CallRecord, { paint, command, audit }: Showing): str
   }
   if (operation !== null)
     parts.push(...(meant === null ? [headText(operation)] : []), outcomeText(operation, { paint, command }));
+  parts.push(...emergencies.map((emergency) => emergencyText(emergency, { nowMs, paint })));
   if (audit || parts.length === 0) parts.push(`on record\n${facts.map(factText).join('\n')}`);
   return parts.join('\n');
 }

@@ -143,4 +143,4 @@ export async function startCliStage(options: HarnessOptions = {}): Promise<CliSt
   };
 }
 
-const GROUPS = ['turn', 'grant', 'policy', 'audit', 'ledger'];
+const GROUPS = ['turn', 'grant', 'retrospective', 'report', 'policy', 'audit', 'ledger'];

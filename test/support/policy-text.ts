@@ -22,6 +22,8 @@ export interface PolicyVariant {
   readonly people?: string;
   readonly access?: string;
   readonly rules?: string;
+  /** Whole rules that come after the others. */
+  readonly moreRules?: string;
 }
 
 const PEOPLE = `  r1: { groups: [dba] }
@@ -75,7 +77,7 @@ access:
 ${variant.access ?? ACCESS}
 rules:
 ${variant.rules ?? standardRule({ bind, quorum, validity, escalateAfter, deadline, selfApproval: variant.selfApproval ?? false })}
-`;
+${variant.moreRules ?? ''}`;
 }
 
 const PREVIEW = `        preview: { tool: plan_migration, show: diff }
