@@ -21,6 +21,8 @@ type RequestEvent =
   | { readonly type: 'opened'; readonly cause: string; readonly repeated: boolean; readonly afterDenial: boolean }
   | { readonly type: 'closed'; readonly end: (typeof REQUEST_ENDS)[number] }
   | { readonly type: 'escalated' }
+  /** Allowed under an emergency rule; `rule` is the one whose approvers were skipped. */
+  | { readonly type: 'emergency' }
   | { readonly type: 'stale'; readonly cause: string }
   /** A decision that counts; `waitMs` from the opening of its request. */
   | {
@@ -35,6 +37,8 @@ type OperationEvent =
   | { readonly type: 'sent' }
   /** `approved`: people had allowed it. */
   | { readonly type: 'ended'; readonly end: (typeof OPERATION_ENDS)[number]; readonly approved: boolean }
+  /** Somebody reported that the effect was undone. */
+  | { readonly type: 'reversed' }
   | { readonly type: 'settled'; readonly end: 'executed' | 'failed' }
   | { readonly type: 'lookedUp'; readonly end: (typeof LOOK_UP_ENDS)[number] };
 
@@ -43,6 +47,8 @@ type CallEvent =
   | { readonly type: 'notCounted'; readonly cause: string }
   /** A call that access, policy, schema or a limit refused; `cause` is the code. */
   | { readonly type: 'callRefused'; readonly cause: string }
+  /** Somebody looked at a sampled decision again, and would have given the same answer or another. */
+  | { readonly type: 'secondReview'; readonly agrees: boolean }
   /** A call of a turn about which nobody had to be asked. */
   | { readonly type: 'notAsked'; readonly cause: 'noRule' | 'grant' };
 

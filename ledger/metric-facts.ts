@@ -40,6 +40,7 @@ const REQUEST_FACTS: ReadonlyMap<string, OfRequest> = new Map<string, OfRequest>
   ['request.escalated', ({ atMs }, { rule, server, tool }) => ({ type: 'escalated', atMs, rule, server, tool })],
   ['request.stale', ({ atMs, body }, at) => ({ type: 'stale', atMs, ...placeOf(at), cause: textOf(body, 'cause') })],
   ['decision.recorded', decided],
+  ['retrospective.opened', ({ atMs }, at) => ({ type: 'emergency', atMs, ...placeOf(at) })],
   ...REQUEST_ENDS.map((end): [string, OfRequest] => [
     `request.${end}`,
     ({ atMs }, at) => ({ type: 'closed', atMs, ...placeOf(at), end }),
@@ -53,6 +54,7 @@ const OPERATION_FACTS: ReadonlyMap<string, OfOperation> = new Map<string, OfOper
   ['operation.failed', ended],
   ['operation.unknown', ended],
   ['operation.settled', settled],
+  ['operation.reversed', ({ atMs }, { server, tool }) => [{ type: 'reversed', atMs, server, tool }]],
 ]);
 
 const CALL_FACTS: ReadonlyMap<string, (fact: FactToCount) => MetricEvent> = new Map<
@@ -60,6 +62,7 @@ const CALL_FACTS: ReadonlyMap<string, (fact: FactToCount) => MetricEvent> = new 
   (fact: FactToCount) => MetricEvent
 >([
   ['decision.notCounted', ({ atMs, body }) => ({ type: 'notCounted', atMs, cause: textOf(body, 'code') })],
+  ['review.second', ({ atMs, body }) => ({ type: 'secondReview', atMs, agrees: body['agrees'] === true })],
   ['decision.malformed', ({ atMs }) => ({ type: 'notCounted', atMs, cause: 'malformed' })],
   ['call.refused', ({ atMs, body }) => ({ type: 'callRefused', atMs, cause: textOf(body, 'code') })],
   [

@@ -14,6 +14,8 @@ export interface Gauges {
   readonly operations: { readonly dispatched: number; readonly unknown: number };
   /** Grants that still permit something under the active policy. */
   readonly grants: readonly (Omit<RequestPlace, 'rule'> & { readonly count: number })[];
+  /** Reviews of emergencies that are open, and those of them that are overdue. */
+  readonly retrospectives: { readonly open: number; readonly overdue: number };
   readonly deliveries: DeliveryGauges;
   readonly auditRecords: number;
 }
@@ -33,6 +35,7 @@ export async function readGauges(db: Db, { nowMs, policy }: { nowMs: number; pol
     pending: await pendingRequests(db),
     operations: await openOperations(db),
     grants: await grantsLive(db, nowMs, policy),
+    retrospectives: await openRetrospectives(db, nowMs),
     deliveries: await deliveriesNow(db),
     auditRecords: await latestSeq(db),
   };
@@ -67,6 +70,17 @@ async function grantsLive(db: Db, nowMs: number, policy: Policy | null): Promise
     byPlace.set(key, { server, tool, count: (byPlace.get(key)?.count ?? 0) + 1 });
   }
   return [...byPlace.values()];
+}
+
+function openRetrospectives(db: Db, nowMs: number): Promise<Gauges['retrospectives']> {
+  return db
+    .selectFrom('retrospectives')
+    .select((eb) => [
+      eb.fn.countAll<number>().as('open'),
+      eb.fn.countAll<number>().filterWhere('due_at', '<=', nowMs).as('overdue'),
+    ])
+    .where('closed_at', 'is', null)
+    .executeTakeFirstOrThrow();
 }
 
 async function deliveriesNow(db: Db): Promise<DeliveryGauges> {

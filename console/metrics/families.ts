@@ -44,6 +44,15 @@ export const COUNTERS = [
     help: 'Outcomes of operations that people had allowed, other than executed without an error.',
   },
   { name: 'holdpoint_settlements_total', help: 'Unknown outcomes that a person settled.' },
+  {
+    name: 'holdpoint_emergencies_total',
+    help: 'Emergencies: requests that were allowed under an emergency rule, by the rule whose approvers were skipped.',
+  },
+  { name: 'holdpoint_reversals_total', help: 'Executed operations whose effect was reported as undone.' },
+  {
+    name: 'holdpoint_second_reviews_total',
+    help: 'Sampled decisions that somebody looked at again without knowing the answer, by whether theirs is the same.',
+  },
   { name: 'holdpoint_look_ups_total', help: 'What look-ups of an outcome found out.' },
 ] as const;
 

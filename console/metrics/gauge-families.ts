@@ -34,10 +34,18 @@ function operationFamilies({ operations, grants }: Gauges): readonly Family[] {
   ];
 }
 
-function recordFamilies({ deliveries, auditRecords }: Gauges, nowMs: number): readonly Family[] {
+function recordFamilies({ retrospectives, deliveries, auditRecords }: Gauges, nowMs: number): readonly Family[] {
   const { waiting, delivered, givenUp, dueAtMs } = deliveries;
   const counts = Object.entries({ waiting, delivered, givenUp });
   return [
+    gauge('holdpoint_retrospectives_open', 'Emergencies whose review is open.', [
+      { labels: {}, value: retrospectives.open },
+    ]),
+    gauge(
+      'holdpoint_retrospectives_overdue',
+      'Emergencies whose review is overdue; until it is closed, the next is refused.',
+      [{ labels: {}, value: retrospectives.overdue }],
+    ),
     gauge(
       'holdpoint_deliveries',
       'Deliveries of events that the outbox still holds: a week of delivered ones, a month of others.',

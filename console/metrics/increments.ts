@@ -25,6 +25,10 @@ export function incrementsOf(event: MetricEvent): readonly Increment[] {
       const { answer, channel } = event;
       return [one('holdpoint_decisions_total', { ...placeOf(event), answer, channel })];
     }
+    case 'emergency':
+      return [one('holdpoint_emergencies_total', placeOf(event))];
+    case 'secondReview':
+      return [one('holdpoint_second_reviews_total', { outcome: event.agrees ? 'agrees' : 'differs' })];
     case 'notCounted':
       return [one('holdpoint_decisions_not_counted_total', { cause: event.cause })];
     case 'callRefused':
@@ -38,7 +42,7 @@ export function incrementsOf(event: MetricEvent): readonly Increment[] {
 
 type OfType<Type extends MetricEvent['type']> = Extract<MetricEvent, { readonly type: Type }>;
 
-function ofOperation(event: OfType<'sent' | 'ended' | 'settled' | 'lookedUp'>): readonly Increment[] {
+function ofOperation(event: OfType<'sent' | 'ended' | 'settled' | 'lookedUp' | 'reversed'>): readonly Increment[] {
   const at = { server: event.server, tool: event.tool };
   switch (event.type) {
     case 'sent':
@@ -51,6 +55,8 @@ function ofOperation(event: OfType<'sent' | 'ended' | 'settled' | 'lookedUp'>): 
         ...(isFailure ? [one('holdpoint_failures_after_approval_total', labels)] : []),
       ];
     }
+    case 'reversed':
+      return [one('holdpoint_reversals_total', at)];
     case 'settled':
       return [one('holdpoint_settlements_total', { ...at, outcome: event.end })];
     case 'lookedUp':
@@ -66,6 +72,8 @@ function opened(event: OfType<'opened'>): readonly Increment[] {
     (event.repeated ? one : none)('holdpoint_requests_repeated_total', at),
     (event.afterDenial ? one : none)('holdpoint_requests_after_denial_total', at),
     none('holdpoint_requests_escalated_total', at),
+    none('holdpoint_emergencies_total', at),
+    ...['agrees', 'differs'].map((outcome) => none('holdpoint_second_reviews_total', { outcome })),
     ...ends,
     ...failuresOf(event),
   ];
@@ -73,6 +81,7 @@ function opened(event: OfType<'opened'>): readonly Increment[] {
 
 function outcomesOf(at: Labels): readonly Increment[] {
   return [
+    none('holdpoint_reversals_total', at),
     ...OPERATION_ENDS.map((outcome) => none('holdpoint_operations_total', { ...at, outcome })),
     ...LOOK_UP_ENDS.map((outcome) => none('holdpoint_look_ups_total', { ...at, outcome })),
   ];

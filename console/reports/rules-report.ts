@@ -99,6 +99,7 @@ function count(counts: Counts, event: Extract<MetricEvent, { readonly rule: unkn
     case 'stale':
       counts.stale += 1;
       return;
+    case 'emergency':
     case 'decided':
       return;
   }

@@ -60,7 +60,7 @@ export async function openRetrospective(tx: Tx, { row, grant, decision, policy }
   await tx.db.insertInto('retrospectives').values(entry).execute();
   const { deciders } = termsOf(grant);
   const about = { grantId: grant.grant_id, rule: emergency.rule, ticket: emergency.ticket, reason };
-  const body = { ...about, skipped, dueAtMs: entry.due_at };
+  const body = { ...about, revision: row.revision, skipped, dueAtMs: entry.due_at };
   tx.fact({ kind: 'retrospective.opened', operationId: row.operation_id, body });
   tx.emit(emergencyEvent('allowed', grant, { ...body, deciders, request: jsonOf(request) }));
 }

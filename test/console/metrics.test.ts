@@ -130,8 +130,31 @@ describe('what /metrics gives', () => {
     expect([...labels].filter((label) => !known.includes(label))).toEqual([]);
     const values = [...samplesOf(text).keys()].flatMap((each) => [...each.matchAll(/(?<![{,]le)="([^"]*)"/g)]);
     expect([...new Set(values.map(([, value]) => value))].sort()).toEqual([
-      ...['', 'TOOL_UNKNOWN', 'absent', 'allow', 'allowed', 'cli', 'console', 'delete_rows', 'delivered', 'denied'],
-      ...['deny', 'drop_table', 'executed', 'executedWithError', 'expired', 'failed', 'first', 'givenUp', 'grant'],
+      ...[
+        '',
+        'TOOL_UNKNOWN',
+        'absent',
+        'agrees',
+        'allow',
+        'allowed',
+        'cli',
+        'console',
+        'delete_rows',
+        'delivered',
+        'denied',
+      ],
+      ...[
+        'deny',
+        'differs',
+        'drop_table',
+        'executed',
+        'executedWithError',
+        'expired',
+        'failed',
+        'first',
+        'givenUp',
+        'grant',
+      ],
       ...['mail', 'malformed', 'noRule', 'notAReviewer', 'orders-db', 'production-migrations', 'read', 'refused'],
       ...['resourceChanged', 'send', 'truncate', 'unknown', 'waiting', 'withdrawn'],
     ]);

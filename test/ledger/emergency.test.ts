@@ -1,31 +1,15 @@
 import { emergencyAsks } from '../../core/emergency';
-import type { Policy, Rule } from '../../core/policy';
 import { verifyAudit } from '../../ledger/audit-verify';
 import type { RowProblem } from '../../ledger/actual-rows';
 import { listRetrospectives, retrospectivesOf } from '../../ledger/retrospective-queries';
 import { createLedger, type Active, type Ledger } from '../../ledger/ledger';
-import { activate, askOf, decisionFor, openPending, PEOPLE, POLICY, prepared } from '../support/ledger-fixture';
+import { BREAK_GLASS, EMERGENCY } from '../support/emergency-policy';
+import { activate, askOf, decisionFor, openPending, prepared } from '../support/ledger-fixture';
 import { freshStore, STORE_KINDS, type FreshStore } from '../support/stores';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const T0 = Date.UTC(2026, 0, 1, 10);
-const WINDOW = { kind: 'window', uses: null, durationMs: 10 * MINUTE, total: {} } as const;
-const BREAK_GLASS: Rule = {
-  ...{ id: 'break-glass', version: 'v1', server: 'orders-db', scope: { kind: 'tools', tools: ['delete_rows'] } },
-  ...{ when: {}, approvers: { groups: ['oncall'], people: [], quorum: 1 }, selfApproval: false, bind: 'arguments' },
-  ...{ validity: WINDOW, escalate: [], deadline: askOf().deadline, emergency: { reviewWithinMs: 8 * HOUR } },
-};
-const oncall = { ...PEOPLE.l1, groups: [], subjects: [] };
-const EMERGENCY: Policy = {
-  ...POLICY,
-  people: {
-    ...PEOPLE,
-    o1: { ...oncall, name: 'o1', groups: ['oncall'] },
-    o2: { ...oncall, name: 'o2', groups: ['oncall'] },
-  },
-  rules: [BREAK_GLASS],
-};
 const emergency = { rule: 'break-glass', ticket: 'INC-7' };
 const allowing = { reviewer: 'o1', reason: 'the site is down', emergency };
 
@@ -74,7 +58,7 @@ describe.each(STORE_KINDS)('emergencies on %s', (kind) => {
     const id = `gr_${call.ref.operationId.slice(3)}.1`;
     const opened = {
       ...{ grantId: id, rule: 'break-glass', ticket: 'INC-7', reason: 'the site is down' },
-      ...{ skipped: ['l1', 'r1', 'r2'], dueAtMs: T0 + 8 * HOUR },
+      ...{ revision: 1, skipped: ['l1', 'r1', 'r2'], dueAtMs: T0 + 8 * HOUR },
     };
     expect(await facted('retrospective.opened')).toEqual([opened]);
     expect(await facted('decision.recorded')).toMatchObject([{ reviewer: 'o1', emergency }]);

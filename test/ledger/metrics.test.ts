@@ -104,6 +104,7 @@ describe.each(STORE_KINDS)('the numbers of a ledger on %s', (kind) => {
     const gauges = await readGauges(db(), { nowMs: clock.nowMs, policy: active.policy });
     const at = { server: 'orders-db', tool: 'delete_rows' };
     expect({ ...gauges, pending: new Set(gauges.pending), auditRecords: null }).toEqual({
+      retrospectives: { open: 0, overdue: 0 },
       pending: new Set([
         { rule: 'production-migrations', ...at, count: 1, oldestAtMs: clock.nowMs - 300 * SECOND },
         { rule: null, server: 'mail', tool: 'send', count: 1, oldestAtMs: clock.nowMs - 60 * SECOND },

@@ -12,6 +12,7 @@ import {
   askOf,
   decisionFor,
   openPending,
+  POLICY,
   prepared,
   type CallShape,
   type PreparedFixture,
@@ -40,6 +41,8 @@ export interface NotifyStage {
   relay(settings: StageSettings, more?: Partial<OutboxRelayOptions>): Promise<OutboxRelay>;
   ask(shape?: AskShape): Promise<Asked>;
   answer(asked: Asked, answer: 'allow' | 'deny', reason?: string): Promise<void>;
+  /** An on-call person allows under the emergency rule of `emergency-policy`. */
+  allowInEmergency(asked: Asked): Promise<void>;
   /** Sends an allowed call. */
   dispatch(call: PreparedFixture): Promise<void>;
   /** A call that no rule asks about, sent. */
@@ -74,12 +77,12 @@ export interface AskShape extends CallShape {
   readonly deadlineMs?: number;
 }
 
-export async function notifyStage(kind: Store['kind'] = 'sqlite'): Promise<NotifyStage> {
+export async function notifyStage(kind: Store['kind'] = 'sqlite', policy = POLICY): Promise<NotifyStage> {
   const clock = testClock();
   const fresh = await freshStore(kind, kind === 'sqlite' ? { clock: clock.nowMs } : {});
   const { store } = fresh;
   const ledger = createLedger(store, { defaultTrust: 'namespace' });
-  const active = await activate(ledger);
+  const active = await activate(ledger, policy);
   const [slack, teams, pager] = [await startReceiver(), await startReceiver(), await startReceiver()];
   const relays: OutboxRelay[] = [];
   const due = async () => {
@@ -111,6 +114,12 @@ export async function notifyStage(kind: Store['kind'] = 'sqlite'): Promise<Notif
     answer: async ({ call, request }, answer, reason) => {
       const decision = decisionFor(request, answer, reason === undefined ? {} : { reason });
       expect((await ledger.recordDecision(decision, call.ref.workflowId)).verdict.code).toBe('accepted');
+    },
+    allowInEmergency: async ({ call, request }) => {
+      const emergency = { rule: 'break-glass', ticket: 'INC-7' };
+      const more = { reviewer: 'o1', reason: 'see https://evil.example @all', emergency };
+      const { verdict } = await ledger.recordDecision(decisionFor(request, 'allow', more), call.ref.workflowId);
+      expect(verdict.code).toBe('accepted');
     },
     dispatch: (call) => dispatch(ledger, active, call),
     ungated: async () => {

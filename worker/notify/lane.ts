@@ -29,6 +29,7 @@ export function laneId(channel: string, purpose: Purpose): string {
 /** Events that some route leads to a channel. PagerDuty hears of the end of whatever it was told of. */
 export function eventsOf({ settings, routes }: Pick<Lane, 'settings' | 'routes'>): ReadonlySet<NoticeEvent> {
   const events = new Set(routes.flatMap((route) => route.events));
+  if (events.has('opened')) events.add('emergency');
   if (settings.kind === 'pagerduty' && ASKING.some((event) => events.has(event))) events.add('closed');
   return events;
 }

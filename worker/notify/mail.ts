@@ -44,7 +44,7 @@ function messageId(key: string, domain: string): string {
 /** The same for all that people are told of a request: programs for mail keep only equal subjects in one thread. */
 function subjectOf({ kind, headline, what, operationId }: Notice): string {
   const about = `${undotted(textOf(what))} (${operationId.slice(0, 11)})`;
-  const isOwn = kind === 'outcome' || kind === 'unknown' || kind === 'found';
+  const isOwn = kind === 'outcome' || kind === 'unknown' || kind === 'found' || kind === 'emergency';
   const said = isOwn ? headline : 'Approval asked';
   return `${kind === 'opened' || isOwn ? '' : 'Re: '}${said}: ${about}`;
 }

@@ -5,7 +5,8 @@ import { unreachable } from '../../core/unreachable';
 import type { Limits, Line, Telling } from './notice';
 import { name, us, value, type Piece } from './piece';
 import { moment } from './time-text';
-import type { ClosedState, OutcomeState, Told } from './told';
+import type { ClosedState } from './closed-state';
+import type { OutcomeState, Told } from './told';
 
 /** A line whose label is ours. */
 export function line(label: string, ...text: readonly Piece[]): Line {
@@ -43,6 +44,8 @@ export function headlineOf(told: Told): string {
       return `Approval request ${told.state}`;
     case 'outcome':
       return `Outcome: ${told.state}`;
+    case 'emergency':
+      return 'EMERGENCY: your approval was skipped';
     case 'unknown':
       return 'Outcome unknown: a person has to find out';
     case 'found':
@@ -83,6 +86,21 @@ export function linesOf(told: Told, telling: Telling): readonly Line[] {
       const isError = told.state === 'executed' && told.isError;
       const more = isError ? '; the tool itself answered with an error' : '';
       return [line('outcome', us(`${OUTCOMES[told.state]}${more}`)), ...reasonLines(told.reason, telling)];
+    }
+    case 'emergency': {
+      const { rule, ticket, reason, dueAtMs } = told.emergency;
+      return [
+        ...materialLines(told.request.material, telling.limits),
+        line('rule', ...rulePieces(told.request), us(', skipped under emergency rule '), name(rule)),
+        line('ticket', value(ticket, telling.limits.value)),
+        ...reasonLines(reason, telling),
+        line(
+          'review',
+          us(
+            `due ${moment(dueAtMs, telling.nowMs)}, by one of those who were skipped; once it is overdue, the next emergency is refused`,
+          ),
+        ),
+      ];
     }
     case 'unknown':
       return [line('outcome', us('it was sent, no answer came, and a look-up could not tell'))];

@@ -70,8 +70,11 @@ function idLines({ kind, call, request }: Told, { consoleUrl }: Telling): readon
   return consoleUrl === null ? [...ids, line('see', us(`holdpoint show ${request.shortId}`))] : ids;
 }
 
-function linkOf({ kind, call, request }: Told, { consoleUrl }: Telling): Notice['link'] {
+function linkOf(told: Told, { consoleUrl }: Telling): Notice['link'] {
+  const { kind, call, request } = told;
   if (consoleUrl === null) return null;
+  if (told.kind === 'emergency')
+    return { url: `${consoleUrl}/retrospectives#${told.emergency.grantId}`, text: 'Open the review' };
   const id = encodeURIComponent(call.operationId);
   if (isOfOperation(kind) || request === null) {
     return { url: `${consoleUrl}/operations/${id}`, text: 'Open the operation' };

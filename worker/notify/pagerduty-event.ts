@@ -12,9 +12,15 @@ const SEVERITIES: Readonly<Record<Notice['kind'], Severity>> = {
   escalated: 'error',
   reminder: 'error',
   unknown: 'critical',
+  emergency: 'critical',
   closed: 'info',
   outcome: 'info',
   found: 'info',
+};
+
+const CLASSES: Readonly<Partial<Record<Notice['kind'], string>>> = {
+  unknown: 'unknown outcome',
+  emergency: 'emergency',
 };
 
 /** An event of the PagerDuty Events API v2. One alert for each request revision, which the end of it resolves. */
@@ -34,7 +40,7 @@ export function pagerDutyEvent(notice: Notice, routingKey: string): JsonObject {
       severity: SEVERITIES[kind],
       source: 'holdpoint',
       component: textOf(what),
-      class: kind === 'unknown' ? 'unknown outcome' : 'approval request',
+      class: CLASSES[kind] ?? 'approval request',
       custom_details: { ...Object.fromEntries(details), note: FOOTER },
     },
   };
@@ -42,5 +48,6 @@ export function pagerDutyEvent(notice: Notice, routingKey: string): JsonObject {
 
 function dedupKey({ kind, operationId, revision }: Notice): string {
   const isOfOperation = kind === 'unknown' || kind === 'found' || revision === null;
+  if (kind === 'emergency') return `${operationId}:${revision ?? 0}:emergency`;
   return `${operationId}:${isOfOperation ? 'unknown' : revision}`;
 }

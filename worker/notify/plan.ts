@@ -18,6 +18,7 @@ export function typesOf(lane: Pick<Lane, 'purpose' | 'settings' | 'routes'>): Re
     ...(events.has('escalated') ? ['dev.holdpoint.request.escalated'] : []),
     ...(events.has('reminder') ? ['dev.holdpoint.request.reminded'] : []),
     ...(events.has('closed') ? ['dev.holdpoint.request.allowed', ...CLOSING] : []),
+    ...(events.has('emergency') ? ['dev.holdpoint.emergency.allowed'] : []),
     ...(events.has('unknown') ? [UNKNOWN, ...FOUND] : []),
   ]);
 }
@@ -40,6 +41,10 @@ export function dueAtMs(lane: Lane, event: OutboxedEvent): number | null {
 
 function noticeAtMs({ routes }: Lane, stored: StoredEvent, createdAtMs: number): number | null {
   if (stored.kind === 'closes') return createdAtMs;
+  if (stored.kind === 'emergency') {
+    const { server, rule } = stored;
+    return waitMs(routes, { event: 'emergency', server, rule, level: undefined }) === null ? null : createdAtMs;
+  }
   const routed =
     stored.kind === 'asks'
       ? { event: stored.event, server: stored.server, rule: stored.rule, level: stored.level ?? undefined }

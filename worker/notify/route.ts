@@ -1,5 +1,5 @@
 /** What people are told of. */
-export const NOTICE_EVENTS = ['opened', 'escalated', 'reminder', 'closed', 'outcome', 'unknown'] as const;
+export const NOTICE_EVENTS = ['opened', 'escalated', 'reminder', 'closed', 'outcome', 'unknown', 'emergency'] as const;
 
 export type NoticeEvent = (typeof NOTICE_EVENTS)[number];
 
@@ -36,12 +36,12 @@ export interface Routed {
 export function leads(route: Route, { event, server, rule, level }: Routed): boolean {
   const takes = <T>(wanted: readonly T[] | null, value: T | null | undefined): boolean =>
     wanted === null || value === undefined || (value !== null && wanted.includes(value));
-  return (
-    route.events.includes(event) &&
-    takes(route.servers, server) &&
-    takes(route.rules, rule) &&
-    takes(route.levels, level)
-  );
+  return tells(route, event) && takes(route.servers, server) && takes(route.rules, rule) && takes(route.levels, level);
+}
+
+/** Who is asked by a route is also told by it that an emergency skipped them. */
+function tells({ events }: Route, event: NoticeEvent): boolean {
+  return events.includes(event) || (event === 'emergency' && events.includes('opened'));
 }
 
 /** How long a notice waits on the way to a channel, by the quickest of its routes; null where none leads there. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ClosedState } from './told';
+import type { ClosedState } from './closed-state';
 
 /** An event of the outbox, as far as notices look at it before they ask the ledger. */
 export type StoredEvent =
@@ -21,6 +21,15 @@ export type StoredEvent =
       readonly revision: number;
       readonly state: ClosedState;
       readonly reason: string | null;
+    }
+  | {
+      readonly kind: 'emergency';
+      readonly operationId: string;
+      readonly revision: number;
+      readonly server: string;
+      /** Whose approvers were skipped. */
+      readonly rule: string | null;
+      readonly emergency: EmergencyFacts;
     }
   | {
       readonly kind: 'ends';
@@ -64,14 +73,40 @@ const ends = z
   })
   .transform(({ type, data }): StoredEvent => ({ kind: 'ends', state: type, ...data }));
 
+const emergencyFacts = z.object({
+  grantId: z.string(),
+  rule: z.string(),
+  ticket: z.string(),
+  reason: z.string(),
+  dueAtMs: z.int(),
+});
+
+/** What is told of an emergency beside its request. */
+export type EmergencyFacts = z.output<typeof emergencyFacts>;
+
+const emergency = z
+  .object({ type: z.literal('allowed'), data: emergencyFacts.extend({ request }) })
+  .transform(({ data: { request: asked, ...facts } }): StoredEvent => {
+    const { operationId, revision, server, ask } = asked;
+    return { kind: 'emergency', operationId, revision, server, rule: ask.rule?.id ?? null, emergency: facts };
+  });
+
+const EMERGENCY = 'dev.holdpoint.emergency.';
 const REQUEST = 'dev.holdpoint.request.';
 const OPERATION = 'dev.holdpoint.operation.';
+
+const SCHEMAS: readonly (readonly [z.ZodType<StoredEvent>, string])[] = [
+  [ends, OPERATION],
+  [emergency, EMERGENCY],
+  [z.union([asks, closes]), REQUEST],
+];
 
 /** An event by its type and stored bytes; null for one that no notice tells of. */
 export function readStored({ type, body }: { readonly type: string; readonly body: string }): StoredEvent | null {
   const event = z.object({ data: z.unknown() }).safeParse(JSON.parse(body));
-  const [schema, prefix] = type.startsWith(OPERATION) ? [ends, OPERATION] : [z.union([asks, closes]), REQUEST];
-  if (!event.success || !type.startsWith(prefix)) return null;
+  const known = SCHEMAS.find(([, prefix]) => type.startsWith(prefix));
+  if (!event.success || known === undefined) return null;
+  const [schema, prefix] = known;
   const read = schema.safeParse({ type: type.slice(prefix.length), data: event.data.data });
   return read.success ? read.data : null;
 }

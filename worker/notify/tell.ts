@@ -13,6 +13,7 @@ export type Telling = { readonly kind: 'tell'; readonly told: Told } | (Attempt 
 
 type Asks = StoredEvent & { readonly kind: 'asks' };
 type Closes = StoredEvent & { readonly kind: 'closes' };
+type Emergencies = StoredEvent & { readonly kind: 'emergency' };
 type Ends = StoredEvent & { readonly kind: 'ends' };
 
 /** How soon the end of a request is looked at again whose opening is just being told. */
@@ -25,6 +26,8 @@ export async function tell(lane: Lane, stored: StoredEvent, delivery: ClaimedDel
       return tellAsked(lane, stored, delivery);
     case 'closes':
       return lane.purpose === 'outcome' ? tellNotSent(lane, stored) : tellClosed(lane, stored);
+    case 'emergency':
+      return tellEmergency(lane, stored);
     case 'ends':
       return lane.purpose === 'outcome' ? tellOutcome(lane, stored) : tellUnknown(lane, stored, delivery);
     default:
@@ -82,6 +85,16 @@ async function tellClosed(lane: Lane, stored: Closes): Promise<Telling> {
   if (!tried && known && (!endsAlone || isPager)) return never('its opening was not told here');
   const call = toldCall(request);
   return { kind: 'tell', told: { kind: 'closed', call, request, level: standing.level, state, reason } };
+}
+
+/** Told at once, whatever has become of the call since: people were skipped, and have to review it. */
+async function tellEmergency(lane: Lane, stored: Emergencies): Promise<Telling> {
+  const record = await recordOf(lane, stored.operationId, stored.revision);
+  if (record === undefined) return never('the request is not on record');
+  const { server, rule, emergency } = stored;
+  if (waitMs(lane.routes, { event: 'emergency', server, rule, level: undefined }) === null) return NOT_ROUTED;
+  const { request } = record;
+  return { kind: 'tell', told: { kind: 'emergency', call: toldCall(request), request, emergency } };
 }
 
 /** The end of a request, for its requester. */

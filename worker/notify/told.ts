@@ -1,9 +1,8 @@
 import type { ApprovalRequest } from '../../core/request';
 import type { Requester } from '../../core/requester';
 import type { OperationRecord } from '../../ledger/queries';
-
-/** How a request closed. */
-export type ClosedState = 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused';
+import type { ClosedState } from './closed-state';
+import type { EmergencyFacts } from './stored-event';
 
 /** How it ended for the requester. */
 export type OutcomeState = Exclude<ClosedState, 'allowed'> | Exclude<OperationRecord['state'], 'dispatched'>;
@@ -40,6 +39,13 @@ export type Told =
       readonly reason: string | null;
       /** The tool itself answered with an error. */
       readonly isError: boolean;
+    }
+  /** Somebody allowed under an emergency rule; those who were skipped are told. */
+  | {
+      readonly kind: 'emergency';
+      readonly call: ToldCall;
+      readonly request: ApprovalRequest;
+      readonly emergency: EmergencyFacts;
     }
   /** Nobody can tell what became of an operation, or it was established after all. */
   | { readonly kind: 'unknown'; readonly call: ToldCall; readonly request: ApprovalRequest | null }

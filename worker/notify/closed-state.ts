@@ -1,0 +1,2 @@
+/** How a request closed. */
+export type ClosedState = 'allowed' | 'denied' | 'expired' | 'withdrawn' | 'refused';
