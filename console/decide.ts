@@ -9,7 +9,10 @@ import { sightOf } from './sight';
 import { notShownText } from './view-of';
 
 export interface Deciding {
-  readonly ledger: Pick<Ledger, 'store' | 'activePolicy' | 'settle' | 'revokeGrant'>;
+  readonly ledger: Pick<
+    Ledger,
+    'store' | 'activePolicy' | 'settle' | 'revokeGrant' | 'closeRetrospective' | 'giveSecondReview'
+  >;
   /** Sends a decision to the turn of its request, and answers its verdict. */
   readonly decide: (workflowId: string, decision: Decision) => Promise<Verdict>;
   /** The console's own private key in PEM; without one its decisions are unsigned. */
@@ -60,12 +63,13 @@ async function withOwnReason({ ledger }: Deciding, decision: Decision, verdict: 
 }
 
 function decisionBy({ name }: Viewer, given: GivenDecision): Decision {
-  const { operationId, revision, digest, decisionId, answer, reason = '', minutes } = given;
+  const { operationId, revision, digest, decisionId, answer, reason = '', minutes, emergency } = given;
   const asked = { operationId, revision, bindingDigest: digest };
   return decisionOn(asked, {
     ...{ decisionId, answer, reviewer: name, channel: 'console' },
     ...(reason.trim() !== '' && { reason }),
     ...(minutes !== undefined && { minutes }),
+    ...(emergency !== undefined && { emergency }),
   });
 }
 

@@ -1,8 +1,15 @@
 import type { Decision, Verdict } from '../core/decision';
+import type { Ask } from '../core/evaluation';
 import type { Policy } from '../core/policy';
+import type { ApprovalRequest } from '../core/request';
+import type { Finding } from '../core/retrospective';
 import type { Fact, DecisionRecord, OperationRecord, RequestFilter, RequestRecord } from '../ledger/queries';
 import type { GrantRecord } from '../ledger/grant-queries';
 import type { Revoked } from '../ledger/commands/grants';
+import type { SecondReviewed, SecondReviewGiven } from '../ledger/commands/give-second-review';
+import type { Reviewed } from '../ledger/commands/retrospectives';
+import type { RetrospectiveRecord } from '../ledger/retrospective-queries';
+import type { SampledDecision } from '../ledger/second-reviews';
 import type { Settled } from '../ledger/commands/outcomes';
 import type { Reports, ReportWindow } from './reports/report';
 
@@ -56,15 +63,25 @@ export interface RequestView extends RequestRecord {
   readonly people: { readonly able: readonly string[]; readonly allows: number; readonly needed: number } | null;
   readonly mayAllow: MayAnswer;
   readonly mayDeny: MayAnswer;
+  /** Emergency rules that name the viewer among their people. */
+  readonly emergencies: readonly EmergencyOffer[];
   /** Null where no policy is active. */
   readonly policy: Policy | null;
   readonly nowMs: number;
 }
 
+/** An emergency rule that fits a request, and what it asks in place of the ordinary one. */
+export interface EmergencyOffer {
+  readonly rule: string;
+  readonly ask: Ask;
+  readonly reviewWithinMs: number;
+  readonly may: MayAnswer;
+}
+
 /** A decision as a person gives it; the console adds who they are and signs it. */
 export interface GivenDecision extends Pick<
   Decision,
-  'decisionId' | 'operationId' | 'revision' | 'digest' | 'answer' | 'reason' | 'minutes'
+  'decisionId' | 'operationId' | 'revision' | 'digest' | 'answer' | 'reason' | 'minutes' | 'emergency'
 > {
   /** Set by whoever carries a name in: where it is not the viewer's, nothing is decided. */
   readonly reviewer?: string;
@@ -105,6 +122,21 @@ export interface GrantsView {
   readonly nowMs: number;
 }
 
+export interface RetrospectivesView {
+  readonly emergencies: readonly (RetrospectiveRecord & {
+    /** Whether the viewer may close the review. */
+    readonly mayReview: boolean;
+  })[];
+  readonly nowMs: number;
+}
+
+/** A decided request of the sample, without what was decided; and with it, once the viewer has said theirs. */
+export interface SecondReviewsView {
+  readonly open: readonly ApprovalRequest[];
+  readonly done: readonly SampledDecision[];
+  readonly nowMs: number;
+}
+
 /**
  * What pages and API do alike. Each method takes who asks and tells only what that person may see: what they asked for
  * or may review, everything for an operator; null is "there is no such thing for you", whether or not there is one.
@@ -129,6 +161,14 @@ export interface Reviews {
     viewer: Viewer,
     revocation: { readonly grantId: string; readonly reason: string },
   ): Promise<Revoked | null>;
+  retrospectives(viewer: Viewer, query: { readonly all: boolean }): Promise<RetrospectivesView>;
+  /** Null where there is no such emergency for the viewer. */
+  closeRetrospective(
+    viewer: Viewer,
+    review: { readonly grantId: string; readonly finding: Finding; readonly note: string },
+  ): Promise<Reviewed | null>;
+  secondReviews(viewer: Viewer): Promise<SecondReviewsView>;
+  giveSecondReview(viewer: Viewer, given: Omit<SecondReviewGiven, 'by' | 'verified'>): Promise<SecondReviewed>;
   /** Operators only; null for everybody else. */
   reports(viewer: Viewer, window: ReportWindow): Promise<Reports | null>;
 }

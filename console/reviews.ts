@@ -1,12 +1,14 @@
 import { latestGrants, liveGrants } from '../ledger/grant-queries';
 import { latestRequests, operationsPage, requestsPage } from '../ledger/pages';
 import { decisionsOn, factsOf, operationRecord, revisionsOf, type RequestRecord } from '../ledger/queries';
+import { overdueRetrospective } from '../ledger/retrospective-queries';
 import { findOperation } from '../ledger/find-operation';
 import { decide, type Deciding } from './decide';
 import { gather } from './gather';
 import type { GrantsView, OperationsQuery, OperationView, QueueQuery, RequestView, Reviews, Viewer } from './ports';
 import { createReports } from './reports/create-reports';
 import { isAskedNow, requesterOf, shownTo, sightOf } from './sight';
+import { secondLooks } from './second-looks';
 import { viewOf } from './view-of';
 
 /** What people may see and do of the ledger: the same for pages and API. */
@@ -25,6 +27,7 @@ export function createReviews(deps: Deciding): Reviews {
     grants: (viewer, { all }) => grants(deps, viewer, all),
     revokeGrant: async (viewer, revocation) =>
       viewer.isOperator ? ledger.revokeGrant({ ...revocation, by: viewer.name, verified: true }) : null,
+    ...secondLooks(deps),
     reports: async (viewer, window) => (viewer.isOperator ? reports(window) : null),
   };
 }
@@ -87,7 +90,8 @@ async function request(
   const [decisions, nowMs] = [await decisionsOn(store.db, found.operationId), await store.nowMs()];
   const { policy, operation: sent } = found;
   const latestRevision = found.revisions.at(-1)?.request.revision ?? record.request.revision;
-  return viewOf(viewer, { ...record, ...{ decisions, nowMs, policy, latestRevision, operation: sent } });
+  const overdue = await overdueRetrospective(store.db, nowMs);
+  return viewOf(viewer, { ...record, ...{ decisions, nowMs, policy, latestRevision, operation: sent } }, overdue);
 }
 
 async function operations({ ledger }: Deciding, viewer: Viewer, { state, cursor, limit }: OperationsQuery) {

@@ -1,26 +1,51 @@
-import { askedOf, judgedFor, notShown } from '../core/review';
-import type { MayAnswer, RequestView, Viewer } from './ports';
+import { emergencyAsks, type EmergencyCircumstances } from '../core/emergency';
+import type { Policy } from '../core/policy';
+import { askedOf, judgedFor, judgedInEmergency, notShown } from '../core/review';
+import { eligibleReviewers } from '../core/reviewers';
+import type { Judged } from '../core/judge-decision';
+import type { EmergencyOffer, MayAnswer, RequestView, Viewer } from './ports';
+
+type Seen = Omit<RequestView, 'people' | 'mayAllow' | 'mayDeny' | 'emergencies'>;
 
 /** A request as one viewer sees it: with what their own answer would be worth now. */
-export function viewOf(viewer: Viewer, seen: Omit<RequestView, 'people' | 'mayAllow' | 'mayDeny'>): RequestView {
+export function viewOf(viewer: Viewer, seen: Seen, overdue: EmergencyCircumstances['overdue']): RequestView {
   const { policy } = seen;
   const people = policy === null ? null : askedOf({ ...seen, policy });
-  return { ...seen, people, mayAllow: mayAnswer(viewer, seen, 'allow'), mayDeny: mayAnswer(viewer, seen, 'deny') };
+  const [mayAllow, mayDeny] = [mayAnswer(viewer, seen, 'allow'), mayAnswer(viewer, seen, 'deny')];
+  return { ...seen, people, mayAllow, mayDeny, emergencies: offersOf(viewer, seen, overdue) };
 }
 
-function mayAnswer(
-  viewer: Viewer,
-  seen: Omit<RequestView, 'people' | 'mayAllow' | 'mayDeny'>,
-  answer: 'allow' | 'deny',
-): MayAnswer {
-  const { policy, standing, request, nowMs } = seen;
+function mayAnswer(viewer: Viewer, seen: Seen, answer: 'allow' | 'deny'): MayAnswer {
+  const { policy, standing, nowMs } = seen;
   if (policy === null) return { ok: false, code: 'NO_POLICY', detail: 'no policy is active, so nobody may decide' };
   if (standing.state !== 'pending')
     return { ok: false, code: 'conflict', detail: `this revision is ${standing.state}, and nobody is asked any more` };
-  const { code, detail, effect } = judgedFor({ ...seen, policy }, answer, { reviewer: viewer.name, nowMs });
+  return mayGive(seen, answer, judgedFor({ ...seen, policy }, answer, { reviewer: viewer.name, nowMs }));
+}
+
+function mayGive({ request }: Seen, answer: 'allow' | 'deny', { code, detail, effect }: Judged): MayAnswer {
   if (effect === 'none') return { ok: false, code, detail };
   const hidden = answer === 'allow' ? notShown(request) : [];
   return hidden.length === 0 ? { ok: true } : { ok: false, code: 'NOT_SHOWN', detail: notShownText(hidden) };
+}
+
+function offersOf(viewer: Viewer, seen: Seen, overdue: EmergencyCircumstances['overdue']): readonly EmergencyOffer[] {
+  const { policy, request, standing, nowMs } = seen;
+  if (policy === null || standing.state !== 'pending') return [];
+  return emergencyAsks(policy, request, request.ask).flatMap((ask) => {
+    const rule = ask.rule?.id ?? '';
+    const isTheirs = ask.steps.some(
+      (step) => step.kind === 'rule' && eligibleReviewers(policy, step.approvers).includes(viewer.name),
+    );
+    if (!isTheirs) return [];
+    const judged = judgedInEmergency({ ...seen, policy }, rule, { reviewer: viewer.name, nowMs, overdue });
+    return [{ rule, ask, reviewWithinMs: reviewWithinMs(policy, rule), may: mayGive(seen, 'allow', judged) }];
+  });
+}
+
+function reviewWithinMs({ rules }: Policy, id: string): number {
+  const emergency = rules.find((rule) => rule.id === id)?.emergency ?? false;
+  return emergency === false ? 0 : emergency.reviewWithinMs;
 }
 
 /** Why an allow is off: the material fields that nobody can see. */

@@ -1,5 +1,5 @@
 import type { Decision } from './decision';
-import { emergencyAsks } from './emergency';
+import { emergencyAsks, judgeEmergency, type EmergencyCircumstances } from './emergency';
 import type { Step } from './evaluation';
 import { approversAt, judgeDecision, progressOf, type CountedDecision, type Judgement } from './judge-decision';
 import type { Policy } from './policy';
@@ -50,6 +50,21 @@ export function judgedFor(reviewed: Reviewed, answer: Decision['answer'], at: { 
     channel: 'console',
   } as const;
   return judgeDecision(judgementOf(reviewed), decision, { signature: 'vouched', nowMs });
+}
+
+/** What an allow of this person under an emergency rule would be worth, complete with ticket and reason. */
+export function judgedInEmergency(
+  reviewed: Reviewed,
+  rule: string,
+  at: { reviewer: string; nowMs: number; overdue: EmergencyCircumstances['overdue'] },
+) {
+  const { operationId, revision, bindingDigest: digest } = reviewed.request;
+  const { reviewer, nowMs, overdue } = at;
+  const emergency = { rule, ticket: '-' };
+  const asked = { v: 1, decisionId: '', operationId, revision, digest, answer: 'allow' } as const;
+  const decision = { ...asked, reviewer, reason: '-', emergency, channel: 'console' } as const;
+  const facts = reviewed.request;
+  return judgeEmergency(judgementOf(reviewed), decision, { signature: 'vouched', nowMs, facts, overdue }).judged;
 }
 
 /** Whether a person is asked about a request, or would be on escalation or in an emergency. */

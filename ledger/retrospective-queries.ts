@@ -1,23 +1,21 @@
 import type { Kysely } from 'kysely';
-import type { Ask } from '../core/evaluation';
-import type { Requester } from '../core/requester';
-import type { Emergency, Finding } from '../core/retrospective';
+import type { ApprovalRequest } from '../core/request';
+import type { Finding } from '../core/retrospective';
 import { cardOf, skippedOf, termsOf } from './rows';
 import type { Database } from './schema';
 
 type Db = Kysely<Database>;
 
 /** An emergency and its review, as it stands. */
-export interface RetrospectiveRecord extends Emergency {
+export interface RetrospectiveRecord {
   /** Of the grant that was given; it names the emergency. */
   readonly grantId: string;
   readonly operationId: string;
   readonly revision: number;
   readonly server: string;
   readonly tool: string;
-  /** What the request asked before it was skipped. */
-  readonly ask: Ask;
-  readonly requester: Requester;
+  /** As it was asked of those who were skipped. */
+  readonly request: ApprovalRequest;
   readonly rule: string;
   readonly ticket: string;
   readonly reason: string;
@@ -69,7 +67,6 @@ function retrospectives(db: Db) {
 type Row = Awaited<ReturnType<ReturnType<typeof retrospectives>['execute']>>[number];
 
 function recordOf(row: Row): RetrospectiveRecord {
-  const { ask, requester } = cardOf(row);
   const { closed_at: atMs, closed_by: by, finding, note } = row;
   return {
     grantId: row.grant_id,
@@ -77,8 +74,7 @@ function recordOf(row: Row): RetrospectiveRecord {
     revision: row.revision,
     server: row.server,
     tool: row.tool,
-    ask,
-    requester,
+    request: cardOf(row),
     rule: row.rule_id,
     ticket: row.ticket,
     reason: row.reason,
@@ -89,4 +85,20 @@ function recordOf(row: Row): RetrospectiveRecord {
     dueAtMs: row.due_at,
     closed: atMs === null || by === null || finding === null ? null : { atMs, by, finding, note: note ?? '' },
   };
+}
+
+/** The emergency whose review should have been closed first of all those that are overdue; null where none is. */
+export async function overdueRetrospective(
+  db: Db,
+  nowMs: number,
+): Promise<{ readonly id: string; readonly dueAtMs: number } | null> {
+  const row = await db
+    .selectFrom('retrospectives')
+    .select(['grant_id as id', 'due_at as dueAtMs'])
+    .where('closed_at', 'is', null)
+    .where('due_at', '<=', nowMs)
+    .orderBy('due_at')
+    .limit(1)
+    .executeTakeFirst();
+  return row ?? null;
 }

@@ -6,6 +6,7 @@ import { answer, answers, jsonContent } from './answers';
 import { addDecisionRoute } from './decision-route';
 import { failure } from './failure';
 import { addGrantRoutes } from './grant-routes';
+import { addRetrospectiveRoutes } from './retrospective-routes';
 import { invalid } from './invalid';
 import { addOperationRoutes } from './operation-routes';
 import { problem } from './problem';
@@ -35,6 +36,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<Env> {
   addDecisionRoute(api, deps);
   addOperationRoutes(api, deps);
   addGrantRoutes(api, deps);
+  addRetrospectiveRoutes(api, deps);
   addReportRoutes(api, deps);
   addViewerRoutes(api, deps);
   addDocument(api);

@@ -28,7 +28,15 @@ const decideRoute = createRoute({
   responses: answers({ description: 'The decision counts.', content: jsonContent(verdict) }, [
     ...(['OTHER_REVIEWER', 'REASON_MISSING', 'NOT_FOUND', 'UNSUPPORTED_MEDIA_TYPE', 'NOT_SHOWN'] as const),
     ...(['conflict', 'late', 'stale', 'unknownRequest', 'notAReviewer', 'selfApproval', 'badSignature'] as const),
-    ...(['cannotWiden', 'malformed', 'tooLarge', 'BODY_TOO_LARGE', 'limit', 'notRecorded'] as const),
+    ...([
+      'cannotWiden',
+      'emergencyRefused',
+      'malformed',
+      'tooLarge',
+      'BODY_TOO_LARGE',
+      'limit',
+      'notRecorded',
+    ] as const),
   ]),
 });
 
@@ -37,11 +45,12 @@ export function addDecisionRoute(api: Api, { reviews }: RouteDeps): void {
     const viewer = c.get('viewer');
     const operationId = await operationIdOf(reviews, viewer, c.req.valid('param').id);
     if (operationId === null) return notFound();
-    const { reason, minutes, reviewer, ...named } = c.req.valid('json');
+    const { reason, minutes, reviewer, emergency, ...named } = c.req.valid('json');
     const content = {
       ...{ operationId, ...named },
       ...(reason !== undefined && { reason }),
       ...(minutes !== undefined && { minutes }),
+      ...(emergency !== undefined && { emergency }),
       ...(reviewer !== undefined && { reviewer }),
     };
     const decisionId = decisionIdOf(viewer, c.req.valid('header')['Idempotency-Key'], content);

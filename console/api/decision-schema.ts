@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { decisionRecord, operationRecord } from './operation-schema';
-import { requestRecord } from './request-schema';
-import { EXAMPLE_DIGEST, digest, revision, text, texts, timeMs } from './schema-parts';
+import { ask, requestRecord } from './request-schema';
+import { EXAMPLE_DIGEST, digest, durationMs, revision, text, texts, timeMs } from './schema-parts';
 
 const counts = z.object({ allows: z.int(), needed: z.int() });
 
@@ -20,6 +20,10 @@ export const requestView = z
     operation: operationRecord.nullable(),
     people: counts.extend({ able: texts }).nullable(),
     ...{ mayAllow: may, mayDeny: may },
+    emergencies: z
+      .array(z.object({ rule: text, ask, reviewWithinMs: durationMs, may }))
+      .readonly()
+      .openapi({ description: 'Emergency rules that name the viewer among their people.' }),
     nowMs: timeMs,
   })
   .openapi('RequestView', { description: 'One approval request, and what its page shows.' });
@@ -31,6 +35,10 @@ export const givenDecision = z
     digest: digest.openapi({ description: 'The "bindingDigest" of the request that was read.' }),
     reason: z.string().max(4_000).optional().openapi({ description: 'A denial needs one: it reaches the agent.' }),
     minutes: z.int().min(1).max(525_600).optional().openapi({ description: 'A shorter hold than the rule gives.' }),
+    emergency: z
+      .strictObject({ rule: z.string().min(1).max(300), ticket: z.string().max(300) })
+      .optional()
+      .openapi({ description: 'Allows under an emergency rule, which skips the approvers; needs a reason.' }),
     reviewer: z.string().min(1).max(300).optional().openapi({ description: 'The viewer’s own name, or left out.' }),
   })
   .openapi('GivenDecision', { example: { answer: 'allow', revision: 1, digest: EXAMPLE_DIGEST } });

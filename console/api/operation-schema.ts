@@ -43,6 +43,7 @@ export const decisionRecord = z
     channel: text,
     verified: z.boolean().openapi({ description: 'Signed by a key that counts for the reviewer.' }),
     minutes: z.int().nullable(),
+    emergency: text.nullable().openapi({ description: 'The emergency rule under which it allows.' }),
     atMs: timeMs,
   })
   .openapi('DecisionRecord', { description: 'A decision that counts.' });

@@ -84,7 +84,7 @@ const similar = z
   .object({ operationId: text.nullable(), atMs: timeMs, requester: text.nullable(), state: text })
   .openapi('SimilarOperation');
 
-const request = z
+export const request = z
   .object({
     v: z.literal(1),
     operationId,

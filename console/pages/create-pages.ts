@@ -13,7 +13,9 @@ import { addOperations } from './operation-routes';
 import { queueQuery, requestQuery } from './page-queries';
 import { queuePage } from './queue-page';
 import { requestPage } from './request-page';
+import { addRetrospectives } from './retrospectives-routes';
 import { addReports } from './reports-routes';
+import { addSecondReviews } from './second-review-routes';
 import { saidOfRequest } from './said';
 import { showMalformed, showNotFound, showPage } from './show-page';
 
@@ -30,6 +32,8 @@ export function createPages(deps: PagesDeps): Hono<Env> {
   addDecision(pages, deps);
   addOperations(pages, deps);
   addGrants(pages, deps);
+  addRetrospectives(pages, deps);
+  addSecondReviews(pages, deps);
   addReports(pages, deps);
   pages.all('*', showNotFound);
   pages.onError((error, c) => {
@@ -62,7 +66,7 @@ function addRequest(pages: Hono<Env>, { reviews }: PagesDeps): void {
     const view = await reviews.request(viewer, c.req.param('id'), query.data.revision);
     if (view === null) return showNotFound(c);
     const { operationId, shortId, tool } = view.request;
-    const keys = { csrf: c.get('csrf'), allowId: randomUUID(), denyId: randomUUID() };
+    const keys = { csrf: c.get('csrf'), allowId: randomUUID(), denyId: randomUUID(), emergencyId: randomUUID() };
     const body = requestPage({ view, viewer, keys, said: saidOfRequest(query.data.said, view, viewer) });
     return showPage(c, { title: `${shortId} ${tool}`, body, section: 'requests', live: operationId });
   });

@@ -13,6 +13,7 @@ export interface FormKeys {
   readonly csrf: string;
   readonly allowId: string;
   readonly denyId: string;
+  readonly emergencyId: string;
 }
 
 /**

@@ -34,7 +34,7 @@ async function operationOf(c: Context<Env>, { reviews }: Deps, id: string): Prom
 }
 
 function givenBy(
-  { csrf: _csrf, read: _read, reason, minutes, ...form }: DecisionForm,
+  { csrf: _csrf, read: _read, reason, minutes, rule, ticket = '', ...form }: DecisionForm,
   operationId: string,
 ): GivenDecision {
   return {
@@ -42,6 +42,7 @@ function givenBy(
     operationId,
     ...(reason === undefined ? {} : { reason }),
     ...(minutes === undefined ? {} : { minutes }),
+    ...(rule === undefined ? {} : { emergency: { rule, ticket } }),
   };
 }
 

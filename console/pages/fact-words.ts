@@ -22,6 +22,10 @@ const KINDS: Readonly<Record<string, string>> = {
   'grant.issued': 'The allow became a grant',
   'grant.used': 'A call used the grant',
   'grant.revoked': 'The grant was revoked',
+  'retrospective.opened': 'It was an emergency: who was skipped was told, and its review was opened',
+  'retrospective.closed': 'The review of the emergency was closed',
+  'review.second': 'Somebody who did not know the decision looked at it again',
+  'operation.reversed': 'The effect was reported as undone',
   'operation.dispatched': 'The call was re-checked and sent',
   'operation.dispatchedAgain': 'The call was sent again, proven absent before',
   'operation.absent': 'A look-up proved that an attempt had no effect',
@@ -40,7 +44,21 @@ export function factWords({ kind }: Pick<Fact, 'kind'>): string | null {
 }
 
 /** Members of a fact that say most to a reader, in this order; the whole body is one key away. */
-const TOLD = ['reviewer', 'answer', 'by', 'outcome', 'evidence', 'code', 'cause', 'because', 'reason', 'detail'];
+const TOLD = [
+  'reviewer',
+  'answer',
+  'by',
+  'finding',
+  'ticket',
+  'outcome',
+  'evidence',
+  'code',
+  'cause',
+  'because',
+  'reason',
+  'note',
+  'detail',
+];
 
 /** What stands in a fact for a reader; names are ours, the values come from outside. */
 export function factDetails(body: JsonObject): readonly (readonly [string, string])[] {

@@ -28,11 +28,27 @@ export const decisionForm = z.strictObject({
   read: z.literal('yes').exactOptional(),
   reason: optional(words),
   minutes: optional(wholeNumber),
+  /** The emergency rule under which it allows, and the ticket. */
+  rule: z.string().min(1).max(300).exactOptional(),
+  ticket: words.pipe(z.string().max(300)).exactOptional(),
   /** No form has it; who carries another name in is told so. */
   reviewer: z.string().min(1).max(300).exactOptional(),
 });
 
 export type DecisionForm = z.infer<typeof decisionForm>;
+
+export const retrospectiveForm = z.strictObject({
+  csrf,
+  finding: z.enum(['justified', 'notJustified']),
+  note: words.pipe(z.string().min(1, 'say what you found').max(4_000)),
+});
+
+export const secondReviewForm = z.strictObject({
+  csrf,
+  revision: wholeNumber,
+  answer: z.enum(['allow', 'deny']),
+  note: words.pipe(z.string().max(4_000)),
+});
 
 export const settlementForm = z.strictObject({
   csrf,

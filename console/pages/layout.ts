@@ -6,7 +6,7 @@ import type { Viewer } from '../ports';
 export type Html = ReturnType<typeof html>;
 
 /** Which entry of the navigation the page belongs to. */
-export type Section = 'requests' | 'operations' | 'grants' | 'reports';
+export type Section = 'requests' | 'operations' | 'grants' | 'reviews' | 'reports';
 
 export interface PageOfConsole {
   /** Escapes of `showText` are added here: it may hold names from outside. */
@@ -56,6 +56,7 @@ const ENTRIES = [
   { section: 'requests', href: '/', name: 'Requests' },
   { section: 'operations', href: '/operations', name: 'Operations' },
   { section: 'grants', href: '/grants', name: 'Grants' },
+  { section: 'reviews', href: '/retrospectives', name: 'Second looks' },
 ] as const;
 
 const OPERATOR_ENTRIES = [...ENTRIES, { section: 'reports', href: '/reports', name: 'Reports' }] as const;

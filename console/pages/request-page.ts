@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { RequestView, Viewer } from '../ports';
 import { changeView, contextView, noteView, titleView } from './change-view';
 import { decisionForms, type FormKeys } from './decision-forms';
+import { emergencyForms } from './emergency-forms';
 import { given, named } from './given';
 import type { Html } from './layout';
 import { argumentsView } from './material-view';
@@ -39,6 +40,7 @@ export function requestPage({ view, viewer, keys, said }: RequestPage): Html {
       </div>
       <aside class="answer" aria-label="Answer">
         ${permitView(view)} ${answersView(view)} ${outcomeView(view)} ${decisionForms(view, viewer, keys)}
+        ${emergencyForms(view, keys)}
       </aside>
       ${noteView(request)}
     </div>
@@ -82,10 +84,6 @@ function bannersView(view: RequestView): Html {
     request.cause === 'first'
       ? null
       : html`<p class="banner">Asked again: ${CAUSE_TEXT[request.cause]}. Nothing has run.</p>`
-  }${
-    request.ask.emergency
-      ? html`<p class="banner">Asked under an emergency rule: it skips the approvers of the ordinary one.</p>`
-      : null
   }`;
 }
 

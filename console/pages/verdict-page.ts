@@ -100,12 +100,21 @@ function toRequest({ view, given }: Answered, verdict: Verdict): Html {
 
 /** The same decision, to the letter: it is on record once, however often it is sent. */
 function sendAgain({ given, csrf }: Answered): Html {
-  const { decisionId, revision, digest, answer, reason, minutes } = given;
+  const { decisionId, revision, digest, answer, reason, minutes, emergency } = given;
   return html`<form class="decision" method="post" action="/requests/${given.operationId}/decision">
     ${hiddenFields({ csrf, decisionId, revision, bindingDigest: digest, answer })}
     ${answer === 'allow' ? html`<input type="hidden" name="read" value="yes" />` : null}
     ${reason === undefined ? null : html`<input type="hidden" name="reason" value="${reason}" />`}
     ${minutes === undefined ? null : html`<input type="hidden" name="minutes" value="${minutes}" />`}
+    ${
+      emergency === undefined
+        ? null
+        : html`<input type="hidden" name="rule" value="${emergency.rule}" /><input
+              type="hidden"
+              name="ticket"
+              value="${emergency.ticket}"
+            />`
+    }
     <button type="submit">Send the same ${answer} again</button>
   </form>`;
 }

@@ -33,7 +33,8 @@ import { closeRequest } from './close-request';
 import { issueGrant } from './issue-grant';
 import { decisionsOf, lockLatestRequest, operationOf } from './locate';
 import { lookUpAt } from './read-call';
-import { openRetrospective, overdueRetrospective } from './retrospectives';
+import { overdueRetrospective } from '../retrospective-queries';
+import { openRetrospective } from './retrospectives';
 
 export interface DecisionToRecord {
   readonly decision: Decision;
@@ -87,7 +88,7 @@ async function judge(
   const at = { signature, nowMs: tx.nowMs };
   const { emergency } = decision;
   if (emergency === undefined) return { judged: judgeDecision(judgement, decision, at), ask: judgement.ask };
-  const circumstances = { ...at, facts, overdue: await overdueRetrospective(tx) };
+  const circumstances = { ...at, facts, overdue: await overdueRetrospective(tx.db, tx.nowMs) };
   return judgeEmergency(judgement, { ...decision, emergency }, circumstances);
 }
 

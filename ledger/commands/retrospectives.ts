@@ -16,19 +16,6 @@ import type { Tx } from '../transaction';
 import { emergencyEvent } from './events';
 import { grantOf, lockOperation } from './locate';
 
-/** The emergency whose review should have been closed first of all those that are overdue; null where none is. */
-export async function overdueRetrospective(tx: Tx): Promise<{ readonly id: string; readonly dueAtMs: number } | null> {
-  const row = await tx.db
-    .selectFrom('retrospectives')
-    .select(['grant_id as id', 'due_at as dueAtMs'])
-    .where('closed_at', 'is', null)
-    .where('due_at', '<=', tx.nowMs)
-    .orderBy('due_at')
-    .limit(1)
-    .executeTakeFirst();
-  return row ?? null;
-}
-
 interface Allowed {
   readonly row: RequestRow;
   readonly grant: GrantRow;

@@ -37,6 +37,8 @@ it('documents every route, each with an id of its own', () => {
     'POST /operations/{id}/settlement settle',
     'GET /grants listGrants',
     'POST /grants/{id}/revocation revokeGrant',
+    'GET /retrospectives listRetrospectives',
+    'POST /retrospectives/{id}/review closeRetrospective',
     'GET /reports readReports',
     'GET /me readViewer',
     'GET /events followChanges',

@@ -11,7 +11,8 @@ const HOUR_MS = 3_600_000;
 const SIGNER = generateReviewerKey();
 
 /** What a policy says of the stage's console; `l1` operates it. */
-const CONSOLE_ENTRY = `console: { key: '${SIGNER.publicKey}', operators: { people: [l1] } }`;
+const consoleEntryOf = (share?: number) =>
+  `console: { key: '${SIGNER.publicKey}', operators: { people: [l1] }${share === undefined ? '' : `, secondReviewShare: ${share}`} }`;
 
 type ApiInit = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
 
@@ -28,8 +29,13 @@ export interface ConsoleStage extends Harness {
   api(person: string, path: string, init?: ApiInit): Promise<Response>;
 }
 
-export async function startConsoleStage(options: HarnessOptions = {}): Promise<ConsoleStage> {
-  const policy = { trust: 'signatures', console: CONSOLE_ENTRY, ...options.policy } as const;
+export interface ConsoleStageOptions extends HarnessOptions {
+  readonly secondReviewShare?: number;
+}
+
+export async function startConsoleStage(options: ConsoleStageOptions = {}): Promise<ConsoleStage> {
+  const consoleEntry = consoleEntryOf(options.secondReviewShare);
+  const policy = { trust: 'signatures', console: consoleEntry, ...options.policy } as const;
   const harness = await startHarness({ ...options, policy });
   const key = Buffer.from(newSealKey(), 'base64url');
   const mint = createMint(key);
@@ -51,7 +57,7 @@ export async function startConsoleStage(options: HarnessOptions = {}): Promise<C
     `${url}/sign-in/link?${new URLSearchParams({ to: path, code: await mint.mintLink(person, HOUR_MS) }).toString()}`;
   return {
     ...harness,
-    ...{ url, log, link, consoleEntry: CONSOLE_ENTRY },
+    ...{ url, log, link, consoleEntry },
     signedIn: async (person, path, windowOptions) => {
       opening.browser ??= openBrowser();
       const window = await openWindow(await opening.browser, windowOptions);

@@ -87,6 +87,7 @@ const view: Omit<RequestView, 'request'> = {
   people: { able: ['dana', 'eli'], allows: 0, needed: 1 },
   mayAllow: { ok: true },
   mayDeny: { ok: true },
+  emergencies: [],
   policy: null,
   nowMs: NOW_MS,
 };

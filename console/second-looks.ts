@@ -1,0 +1,53 @@
+import { emergencyReviewers } from '../core/retrospective';
+import { maySecondReview, SECOND_REVIEW_SHARE } from '../core/second-review';
+import { listRetrospectives, type RetrospectiveRecord } from '../ledger/retrospective-queries';
+import { sampledDecisions } from '../ledger/second-reviews';
+import type { Deciding } from './decide';
+import type { Reviews, RetrospectivesView, SecondReviewsView, Viewer } from './ports';
+import { sightOf } from './sight';
+
+/** How far back the sample of decisions reaches. */
+const SAMPLED_MS = 30 * 86_400_000;
+
+/** What people say later of what was decided: reviews of emergencies, and blind second reviews. */
+export function secondLooks(
+  deps: Deciding,
+): Pick<Reviews, 'retrospectives' | 'closeRetrospective' | 'secondReviews' | 'giveSecondReview'> {
+  const by = ({ name }: Viewer) => ({ by: name, verified: true });
+  return {
+    retrospectives: (viewer, { all }) => retrospectives(deps, viewer, all),
+    closeRetrospective: async (viewer, review) => {
+      const { emergencies } = await retrospectives(deps, viewer, true);
+      if (!emergencies.some(({ grantId }) => grantId === review.grantId)) return null;
+      return deps.ledger.closeRetrospective({ ...review, ...by(viewer) });
+    },
+    secondReviews: (viewer) => secondReviews(deps, viewer),
+    giveSecondReview: (viewer, given) => deps.ledger.giveSecondReview({ ...given, ...by(viewer) }),
+  };
+}
+
+async function retrospectives({ ledger }: Deciding, viewer: Viewer, all: boolean): Promise<RetrospectivesView> {
+  const { store } = ledger;
+  const policy = (await ledger.activePolicy())?.policy ?? null;
+  const mayReview = ({ closed, request, deciders }: RetrospectiveRecord): boolean =>
+    closed === null && policy !== null && emergencyReviewers(policy, { ...request, deciders }).includes(viewer.name);
+  const emergencies = (await listRetrospectives(store.db, { all }))
+    .filter(({ request }) => sightOf(viewer, policy, { request }) === 'everything')
+    .map((emergency) => ({ ...emergency, mayReview: mayReview(emergency) }));
+  return { emergencies, nowMs: await store.nowMs() };
+}
+
+async function secondReviews({ ledger }: Deciding, viewer: Viewer): Promise<SecondReviewsView> {
+  const { store } = ledger;
+  const nowMs = await store.nowMs();
+  const policy = (await ledger.activePolicy())?.policy ?? null;
+  if (policy === null) return { open: [], done: [], nowMs };
+  const share = policy.console?.secondReviewShare ?? SECOND_REVIEW_SHARE;
+  const sample = await sampledDecisions(store.db, { share, sinceMs: nowMs - SAMPLED_MS });
+  const theirs = sample.filter((decision) => maySecondReview(policy, viewer.name, decision));
+  return {
+    open: theirs.filter(({ second }) => second === null).map(({ request }) => request),
+    done: sample.filter(({ second }) => second !== null && (second.by === viewer.name || viewer.isOperator)),
+    nowMs,
+  };
+}
