@@ -3,7 +3,7 @@ import type { MaterialField } from '../core/evaluation';
 import type { JsonValue } from '../core/json';
 import { atPointer } from '../core/json';
 import type { ApprovalRequest } from '../core/request';
-import { CAUSE_TEXT } from '../core/words';
+import { afterwardsText, CAUSE_TEXT } from '../core/words';
 import { askLines, line, type CardView } from './card-ask';
 import type { Paint } from './paint';
 import { gutter, safe, safeBlock, when } from './text';
@@ -125,9 +125,10 @@ function riskLines({ reversible, expected, classification }: ApprovalRequest): r
 
 function similarLines({ similar }: ApprovalRequest): readonly string[] {
   if (similar.length === 0) return line('similar', 'no earlier operation with the same material fields');
-  const rows = similar.map(({ atMs, requester, state, operationId }) =>
-    `  ${when(atMs)}  ${state}  ${safe(requester ?? 'somebody else')}  ${operationId ?? ''}`.trimEnd(),
-  );
+  const rows = similar.map((operation) => {
+    const { atMs, requester, state, operationId } = operation;
+    return `  ${when(atMs)}  ${state}${afterwardsText(operation)}  ${safe(requester ?? 'somebody else')}  ${operationId ?? ''}`.trimEnd();
+  });
   return ['similar earlier operations', ...rows];
 }
 

@@ -11,7 +11,7 @@ import { notShownText } from './view-of';
 export interface Deciding {
   readonly ledger: Pick<
     Ledger,
-    'store' | 'activePolicy' | 'settle' | 'revokeGrant' | 'closeRetrospective' | 'giveSecondReview'
+    'store' | 'activePolicy' | 'settle' | 'revokeGrant' | 'closeRetrospective' | 'giveSecondReview' | 'reportReversal'
   >;
   /** Sends a decision to the turn of its request, and answers its verdict. */
   readonly decide: (workflowId: string, decision: Decision) => Promise<Verdict>;

@@ -87,11 +87,16 @@ async function formRefused({ settings, signIn }: GuardDeps, c: Context<GuardEnv>
   return isRight ? null : { refusal: GUARD_REFUSALS.form };
 }
 
+/** The page on which a form was. */
+function pageOf(path: string): string {
+  return /^\/(?:requests|operations)\/\w{1,64}/.exec(path)?.[0] ?? '/';
+}
+
 function refuse({ log }: GuardDeps, c: Context, { refusal, found }: Refused): Response | Promise<Response> {
   const { status, code, title, happened, recorded, next } = refusal;
   log.info({ status, code, ...(found === undefined ? {} : { found }) }, 'console.refused');
   if (!c.req.path.startsWith('/api/')) {
-    const more = html`<p><a href="/sign-in">Sign in</a></p>`;
+    const more = html`<p><a href="/sign-in?to=${encodeURIComponent(pageOf(c.req.path))}">Sign in</a></p>`;
     return c.html(layout({ title, viewer: null, csrf: null, body: messagePage({ ...refusal, more }) }), status);
   }
   const detail = `${happened} ${recorded} ${next}`;

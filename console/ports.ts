@@ -7,6 +7,7 @@ import type { Fact, DecisionRecord, OperationRecord, RequestFilter, RequestRecor
 import type { GrantRecord } from '../ledger/grant-queries';
 import type { Revoked } from '../ledger/commands/grants';
 import type { SecondReviewed, SecondReviewGiven } from '../ledger/commands/give-second-review';
+import type { Reported } from '../ledger/commands/report-reversal';
 import type { Reviewed } from '../ledger/commands/retrospectives';
 import type { RetrospectiveRecord } from '../ledger/retrospective-queries';
 import type { SampledDecision } from '../ledger/second-reviews';
@@ -155,6 +156,13 @@ export interface Reviews {
     viewer: Viewer,
     settlement: { readonly operationId: string; readonly outcome: 'executed' | 'failed'; readonly reason: string },
   ): Promise<Settled | null>;
+  /** Operators only; null for everybody else. */
+  reportReversal(
+    viewer: Viewer,
+    reversal: { readonly operationId: string; readonly reason: string },
+  ): Promise<Reported | null>;
+  /** The lines of `holdpoint audit export`. Operators only; null for everybody else. */
+  auditExport(viewer: Viewer): AsyncIterable<string> | null;
   grants(viewer: Viewer, query: { readonly all: boolean }): Promise<GrantsView>;
   /** Operators only; null for everybody else. */
   revokeGrant(

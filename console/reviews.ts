@@ -2,6 +2,7 @@ import { latestGrants, liveGrants } from '../ledger/grant-queries';
 import { latestRequests, operationsPage, requestsPage } from '../ledger/pages';
 import { decisionsOn, factsOf, operationRecord, revisionsOf, type RequestRecord } from '../ledger/queries';
 import { overdueRetrospective } from '../ledger/retrospective-queries';
+import { exportAudit } from '../ledger/audit-export';
 import { findOperation } from '../ledger/find-operation';
 import { decide, type Deciding } from './decide';
 import { gather } from './gather';
@@ -24,6 +25,9 @@ export function createReviews(deps: Deciding): Reviews {
     operation: (viewer, id) => operation(deps, viewer, id),
     settle: async (viewer, settlement) =>
       viewer.isOperator ? ledger.settle({ ...settlement, by: viewer.name, verified: true }) : null,
+    reportReversal: async (viewer, reversal) =>
+      viewer.isOperator ? ledger.reportReversal({ ...reversal, by: viewer.name, verified: true }) : null,
+    auditExport: (viewer) => (viewer.isOperator ? exportAudit(ledger.store) : null),
     grants: (viewer, { all }) => grants(deps, viewer, all),
     revokeGrant: async (viewer, revocation) =>
       viewer.isOperator ? ledger.revokeGrant({ ...revocation, by: viewer.name, verified: true }) : null,

@@ -12,6 +12,10 @@ export interface SimilarOperation {
   readonly atMs: number;
   readonly requester: string | null;
   readonly state: string;
+  /** The tool itself answered with an error; left out where it did not. */
+  readonly isError?: true;
+  /** Its effect was reported as undone; left out where it was not. */
+  readonly reversed?: true;
 }
 
 /** Why a revision was opened. `first`: the call was proposed; otherwise what the re-check found changed. */

@@ -1,5 +1,5 @@
 import type { BindMode, Validity } from './policy';
-import type { OpeningCause } from './request';
+import type { OpeningCause, SimilarOperation } from './request';
 import { unreachable } from './unreachable';
 
 const SECOND_MS = 1_000;
@@ -71,4 +71,9 @@ export const CAUSE_TEXT: Readonly<Record<Exclude<OpeningCause, 'first'>, string>
 /** The first characters of a digest: enough to compare by eye, never a proof. */
 export function brief(digest: string): string {
   return digest.replace(/^sha256:/, '').slice(0, 12);
+}
+
+/** What is to be known of an earlier operation beside how it ended. */
+export function afterwardsText({ isError, reversed }: Pick<SimilarOperation, 'isError' | 'reversed'>): string {
+  return `${isError === true ? ', the tool answered with an error' : ''}${reversed === true ? ', and was undone' : ''}`;
 }

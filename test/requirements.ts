@@ -279,7 +279,20 @@ export const PROMISES: readonly Promised[] = [
   {
     id: 'P1',
     what: 'nothing protected runs before its approval',
-    rows: ['TURN-12', 'EXEC-12', 'EXEC-16', 'TIME-01', 'WHO-10', 'FORGE-2', 'FORGE-13', 'ENG-04', 'TIME2-12'],
+    rows: [
+      'TURN-12',
+      'EXEC-12',
+      'EXEC-16',
+      'TIME-01',
+      'WHO-10',
+      'FORGE-2',
+      'FORGE-13',
+      'ENG-04',
+      'TIME2-12',
+      'TIME2-14',
+      'TIME2-15',
+      'WHO-18',
+    ],
   },
   {
     id: 'P2',

@@ -1,6 +1,14 @@
 import { createRoute, z } from '@hono/zod-openapi';
 import { answer, answers, jsonContent } from './answers';
-import { OPERATION_STATES, operationPage, operationStory, settled, settlement } from './operation-schema';
+import {
+  OPERATION_STATES,
+  operationPage,
+  operationStory,
+  reversal,
+  reversed,
+  settled,
+  settlement,
+} from './operation-schema';
 import { problem } from './problem';
 import { readBody } from './read-body';
 import { notFound, type Api, type RouteDeps } from './routes';
@@ -44,6 +52,19 @@ const settleRoute = createRoute({
   ]),
 });
 
+const reverseRoute = createRoute({
+  method: 'post',
+  path: '/operations/{id}/reversal',
+  operationId: 'reportReversal',
+  tags: ['Operations'],
+  summary: 'Puts on record that the effect of an executed operation was undone; operators only',
+  middleware: readBody,
+  request: { params: z.object({ id: anyId }), body: { required: true, content: jsonContent(reversal) } },
+  responses: answers({ description: 'The reversal is on record.', content: jsonContent(reversed) }, [
+    ...(['NOT_FOUND', 'NOT_REVERSED', 'BODY_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE'] as const),
+  ]),
+});
+
 export function addOperationRoutes(api: Api, { reviews }: RouteDeps): void {
   api.openapi(listRoute, async (c) => {
     const { state, ...page } = c.req.valid('query');
@@ -64,5 +85,16 @@ export function addOperationRoutes(api: Api, { reviews }: RouteDeps): void {
     if (done === null) return notFound();
     if (!done.ok) return problem({ code: 'NOT_SETTLED', detail: done.detail });
     return answer(settled, { operationId, outcome: given.outcome });
+  });
+  api.openapi(reverseRoute, async (c) => {
+    const viewer = c.get('viewer');
+    const story = viewer.isOperator ? await reviews.operation(viewer, c.req.valid('param').id) : null;
+    if (story === null) return notFound();
+    const { operationId } = story;
+    const { reason } = c.req.valid('json');
+    const done = await reviews.reportReversal(viewer, { operationId, reason });
+    if (done === null) return notFound();
+    if (!done.ok) return problem({ code: 'NOT_REVERSED', detail: done.detail });
+    return answer(reversed, { operationId, reason, by: viewer.name });
   });
 }

@@ -70,3 +70,9 @@ export const settlement = z
 export const settled = z
   .object({ operationId, outcome: z.enum(['executed', 'failed']) })
   .openapi('Settled', { description: 'The outcome on record.' });
+
+export const reversal = z
+  .strictObject({ reason })
+  .openapi('Reversal', { example: { reason: 'the wrong tenant; restored from the backup of 10:00' } });
+
+export const reversed = z.object({ operationId, reason: text, by: text }).openapi('ReversedOperation');

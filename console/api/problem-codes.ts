@@ -24,6 +24,7 @@ export const PROBLEMS = {
   NOT_FOUND: { status: 404, title: 'There is no such thing' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Not with this method' },
   NOT_SETTLED: { status: 409, title: 'The outcome is not settled' },
+  NOT_REVERSED: { status: 409, title: 'The reversal is not recorded' },
   NOT_REVIEWED: { status: 409, title: 'The review is not closed' },
   NOT_REVOKED: { status: 409, title: 'The grant is not revoked' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },

@@ -82,6 +82,7 @@ const material = z
 
 const similar = z
   .object({ operationId: text.nullable(), atMs: timeMs, requester: text.nullable(), state: text })
+  .extend({ isError: z.literal(true).optional(), reversed: z.literal(true).optional() })
   .openapi('SimilarOperation');
 
 export const request = z

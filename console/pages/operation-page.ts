@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import { showJson, showText } from '../../core/display';
 import type { Fact, OperationRecord, RequestRecord } from '../../ledger/queries';
 import type { OperationView, Viewer } from '../ports';
+import { exportView, reversalView, settleView } from './operation-forms';
 import { factDetails, factWords } from './fact-words';
 import { given, givenValue, named } from './given';
 import type { Html } from './layout';
@@ -30,7 +31,8 @@ export function operationPage({ view, viewer, csrf, said }: OperationPage): Html
       <h1>${heading(view)}</h1>
     </header>
     ${said} ${operation === null ? neverSent() : sentView(operation)}
-    ${operation?.state === 'unknown' ? settleView(operation, viewer, csrf) : null}
+    ${operation?.state === 'unknown' ? settleView(view, viewer, csrf) : null}
+    ${operation?.state === 'executed' && viewer.isOperator ? reversalView(view, csrf) : null}
     ${revisions.length === 0 ? null : revisionsView(view)}
     <section aria-labelledby="facts">
       <h2 id="facts">On record, in the order of its commits</h2>
@@ -38,6 +40,7 @@ export function operationPage({ view, viewer, csrf, said }: OperationPage): Html
       <ol class="story">
         ${facts.map((fact) => factView(fact))}
       </ol>
+      ${viewer.isOperator ? exportView() : null}
     </section>
   </article>`;
 }
@@ -93,37 +96,6 @@ function sentView(operation: OperationRecord): Html {
           </div>`
     }
   </dl>`;
-}
-
-function settleView({ operationId }: OperationRecord, viewer: Viewer, csrf: string): Html {
-  if (!viewer.isOperator) {
-    return html`<p class="banner">
-      Whether it took effect cannot be told. An operator has to find out and settle it.
-    </p>`;
-  }
-  return html`<section class="settle" aria-labelledby="settle">
-    <h2 id="settle">Settle the outcome</h2>
-    <p>Find out at the target whether the call took effect, and state it. It is recorded under your name and stands.</p>
-    <form method="post" action="/operations/${operationId}/settlement">
-      <input type="hidden" name="csrf" value="${csrf}" />
-      <fieldset>
-        <legend>What happened</legend>
-        <p class="tick">
-          <input type="radio" id="executed" name="outcome" value="executed" required autocomplete="off" />
-          <label for="executed">It took effect</label>
-        </p>
-        <p class="tick">
-          <input type="radio" id="failed" name="outcome" value="failed" required autocomplete="off" />
-          <label for="failed">It did not: nothing was done</label>
-        </p>
-      </fieldset>
-      <p>
-        <label for="reason">How you know</label>
-        <textarea id="reason" name="reason" rows="2" maxlength="4000" required autocomplete="off"></textarea>
-      </p>
-      <button type="submit">Settle</button>
-    </form>
-  </section>`;
 }
 
 function revisionsView({ revisions, decisions, operationId }: OperationView): Html {

@@ -1,8 +1,9 @@
 import type { Hono } from 'hono';
+import { stream } from 'hono/streaming';
 import { issuesText } from '../../core/schema-issues';
 import type { Log } from '../../ledger/log';
 import type { Env, Reviews } from '../ports';
-import { settlementForm } from './form-schema';
+import { revocationForm, settlementForm } from './form-schema';
 import { operationPage } from './operation-page';
 import { operationsPage } from './operations-page';
 import { operationsQuery, saidQuery } from './page-queries';
@@ -35,6 +36,8 @@ export function addOperations(pages: Hono<Env>, { reviews, log }: Deps): void {
     return showPage(c, { title: view.operationId, body, section: 'operations', live: view.operationId });
   });
 
+  addRecord(pages, { reviews, log });
+
   pages.post('/operations/:id/settlement', async (c) => {
     const form = settlementForm.safeParse(await c.req.parseBody());
     if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
@@ -47,6 +50,35 @@ export function addOperations(pages: Hono<Env>, { reviews, log }: Deps): void {
     return showConflict(c, {
       title: 'This outcome is not to be settled',
       happened: html`${named(settled.detail)}.`,
+      recorded: 'Nothing was recorded.',
+      next: html`<a href="/operations/${operationId}">Read the operation as it is now</a>`,
+    });
+  });
+}
+
+/** What operators take from the record, and what they add to it later. */
+function addRecord(pages: Hono<Env>, { reviews, log }: Deps): void {
+  pages.get('/audit/export', (c) => {
+    const lines = reviews.auditExport(c.get('viewer'));
+    if (lines === null) return showNotFound(c);
+    c.header('Content-Type', 'application/jsonl; charset=utf-8');
+    c.header('Content-Disposition', 'attachment; filename="holdpoint-audit.jsonl"');
+    return stream(c, async (to) => {
+      for await (const line of lines) await to.write(`${line}\n`);
+    });
+  });
+
+  pages.post('/operations/:id/reversal', async (c) => {
+    const form = revocationForm.safeParse(await c.req.parseBody());
+    if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
+    const operationId = c.req.param('id');
+    const reported = await reviews.reportReversal(c.get('viewer'), { operationId, reason: form.data.reason });
+    if (reported === null) return showNotFound(c);
+    log.info({ operationId, ok: reported.ok }, 'console.reversal');
+    if (reported.ok) return c.redirect(`/operations/${operationId}`, 303);
+    return showConflict(c, {
+      title: 'This is not to be reported as undone',
+      happened: html`${named(reported.detail)}.`,
       recorded: 'Nothing was recorded.',
       next: html`<a href="/operations/${operationId}">Read the operation as it is now</a>`,
     });

@@ -1,4 +1,5 @@
 import { html } from 'hono/html';
+import { ONCE_GRANT_MS } from '../../core/grant';
 import { describeStep } from '../../core/judge-decision';
 import type { DecisionRecord } from '../../ledger/queries';
 import type { RequestView } from '../ports';
@@ -16,7 +17,11 @@ export function permitView(view: RequestView): Html {
     <dl class="stack">
       <div>
         <dt>Permits</dt>
-        <dd>${named(validityText(ask.validity, ask.bind))}</dd>
+        <dd>
+          ${named(validityText(ask.validity, ask.bind))}${
+            ask.validity.kind === 'once' ? `, sent within ${duration(ONCE_GRANT_MS)} of the allow` : null
+          }
+        </dd>
       </div>
       <div>
         <dt>Undo</dt>

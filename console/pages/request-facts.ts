@@ -1,5 +1,6 @@
 import { html } from 'hono/html';
 import type { ApprovalRequest, SimilarOperation } from '../../core/request';
+import { afterwardsText } from '../../core/words';
 import { given } from './given';
 import type { Html } from './layout';
 import { absolute } from './time';
@@ -18,10 +19,13 @@ export function similarView({ similar }: ApprovalRequest): Html {
   </section>`;
 }
 
-function similarLine({ operationId, atMs, requester, state }: SimilarOperation): Html {
+function similarLine(similar: SimilarOperation): Html {
+  const { operationId, atMs, requester, state } = similar;
   const who = requester === null ? 'somebody else' : given(requester);
   const link = operationId === null ? null : html` <a href="/operations/${operationId}">its story</a>`;
-  return html`<li><span class="state ${state}">${state}</span> ${absolute(atMs)} for ${who}${link}</li>`;
+  return html`<li>
+    <span class="state ${state}">${state}</span>${afterwardsText(similar)} ${absolute(atMs)} for ${who}${link}
+  </li>`;
 }
 
 /** What a decision is bound to. */

@@ -2,7 +2,7 @@ import { html } from 'hono/html';
 import type { Verdict, VerdictCode } from '../../core/decision';
 import type { Decided, GivenDecision, RequestView } from '../ports';
 import { hiddenFields } from './decision-forms';
-import { named } from './given';
+import { givenValue, named } from './given';
 import type { Html } from './layout';
 import { messagePage } from './message-page';
 import { answersView } from './permit-view';
@@ -56,7 +56,7 @@ export function verdictPage(verdict: Verdict & { code: Uncounted }, answered: An
       ? 'The ledger did not confirm it in time, so it may be on record or not. Sending it again is safe: it is the same decision and counts once.'
       : `Your ${answered.given.answer} does not count.`,
     next: isLost ? sendAgain(answered) : toRequest(answered, verdict),
-    more: answered.view === null ? null : answersView(answered.view),
+    more: html`${writtenView(answered.given)}${answered.view === null ? null : answersView(answered.view)}`,
   });
   return { ...words, body };
 }
@@ -72,8 +72,17 @@ export function refusedPage(
     happened: sentence(detail),
     recorded: 'Nothing was recorded.',
     next: html`<a href="/requests/${given.operationId}">Back to the request</a>`,
+    more: writtenView(given),
   });
   return { ...words, body };
+}
+
+/** What somebody took the time to write is not lost with the page that it was on. */
+function writtenView({ reason, emergency }: GivenDecision): Html | null {
+  const written = [...(emergency === undefined ? [] : [emergency.ticket]), ...(reason === undefined ? [] : [reason])];
+  return written.length === 0
+    ? null
+    : html`<p>What you wrote: ${written.map((text) => html`${givenValue(text)} `)}</p>`;
 }
 
 function sentence(detail: string): Html {

@@ -11,7 +11,9 @@ export async function similarOperations(
 ): Promise<readonly SimilarOperation[]> {
   const sent = await tx.db
     .selectFrom('operations')
-    .select(['operation_id as operationId', 'dispatched_at as atMs', 'subject as requester', 'state'])
+    .leftJoin('reversals', 'reversals.operation_id', 'operations.operation_id')
+    .select(['operations.operation_id as operationId', 'dispatched_at as atMs', 'subject as requester', 'state'])
+    .select(['result_is_error', 'reported_at'])
     .where('similar_digest', '=', call.similarDigest)
     .orderBy('dispatched_at', 'desc')
     .limit(MOST)
@@ -26,5 +28,10 @@ export async function similarOperations(
     .limit(MOST)
     .execute();
   const refused = denied.map(({ closed_at: atMs, ...row }) => ({ ...row, atMs: atMs ?? 0 }));
-  return [...sent, ...refused].sort((a, b) => b.atMs - a.atMs).slice(0, MOST);
+  const ended = sent.map(({ result_is_error: isError, reported_at: reversedAt, ...row }) => ({
+    ...row,
+    ...(isError === 1 && { isError: true as const }),
+    ...(reversedAt !== null && { reversed: true as const }),
+  }));
+  return [...ended, ...refused].sort((a, b) => b.atMs - a.atMs).slice(0, MOST);
 }

@@ -35,6 +35,7 @@ it('documents every route, each with an id of its own', () => {
     'GET /operations listOperations',
     'GET /operations/{id} readOperation',
     'POST /operations/{id}/settlement settle',
+    'POST /operations/{id}/reversal reportReversal',
     'GET /grants listGrants',
     'POST /grants/{id}/revocation revokeGrant',
     'GET /retrospectives listRetrospectives',

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ApprovalRequest } from '../../core/request';
 import type { Turn } from '../../client';
+import { verifyAuditExport } from '../../ledger/audit-export';
 import { allow, deny, press, startConsoleStage, type ConsoleStage } from '../support/console-stage';
 import { eventually } from '../support/eventually';
 
@@ -51,6 +52,31 @@ test('a reviewer comes by a link, signs in, reads, allows: it runs once, signed,
   const recorded = (await stage.facts(request.operationId)).find(({ kind }) => kind === 'decision.recorded');
   expect(recorded?.body).toMatchObject({ reviewer: 'r1', answer: 'allow', channel: 'console', signature: 'vouched' });
   expect(complaints).toEqual([]);
+});
+
+test('an operator reports that an effect was undone, once, and exports an audit that verifies offline', async () => {
+  const { turn, request } = await asked('ADD j20');
+  const reviewer = await stage.signedIn('r1', `/requests/${request.operationId}`);
+  expect(await allow(reviewer.page)).toBe(200);
+  expect((await outcomeOf(turn))?.outcome).toBe('executed');
+  await reviewer.page.goto(`${stage.url}/operations/${request.operationId}`);
+  expect(await reviewer.page.getByText('Report that its effect was undone').count()).toBe(0);
+  expect((await reviewer.page.request.get(`${stage.url}/audit/export`)).status()).toBe(404);
+
+  const { page } = await stage.signedIn('l1', `/operations/${request.operationId}`);
+  await page.getByText('Report that its effect was undone').click();
+  await page.getByLabel('What was wrong, and how it was undone').fill('the wrong tenant');
+  expect(await press(page, 'Put on record')).toBe(200);
+  expect(await page.locator('main').textContent()).toContain('The effect was reported as undone');
+  expect(await page.getByText('Report that its effect was undone').count()).toBe(0);
+  const reversed = (await stage.facts(request.operationId)).find(({ kind }) => kind === 'operation.reversed');
+  expect(reversed?.body).toEqual({ by: 'l1', reason: 'the wrong tenant', verified: true });
+
+  const lines = (await (await page.request.get(`${stage.url}/audit/export`)).text()).split('\n');
+  const report = await verifyAuditExport(lines, { publicKeys: [] });
+  expect(report).toMatchObject({ problems: [] });
+  const changed = lines.map((line) => line.replace('the wrong tenant', 'the right tenant'));
+  expect((await verifyAuditExport(changed, { publicKeys: [] })).problems.length).toBeGreaterThan(0);
 });
 
 test('a denial needs a reason, which reaches the agent; nothing runs', async () => {

@@ -120,5 +120,8 @@ describe.each(STORE_KINDS)('second reviews and reversals on %s', (kind) => {
     expect((await ledger.operation(operationId))?.state).toBe('executed');
     const events = await fresh.store.db.selectFrom('outbox').select('type').execute();
     expect(events.map(({ type }) => type)).toContain('dev.holdpoint.operation.reversed');
+    const [similar] = (await openPending(ledger, prepared(), active)).similar;
+    expect(similar).toMatchObject({ operationId, state: 'executed', reversed: true });
+    expect(similar).not.toHaveProperty('isError');
   });
 });
