@@ -108,7 +108,7 @@ describe('/mcp by itself', () => {
     endpoints = { ok: endpointOf('ok', {}), mute: endpointOf('mute', { MUTE: 'yes' }) };
     served = await serve(
       createAggregateEndpoint({
-        ...{ log, joinMs: { first: 300, later: 100 }, edge: { sessionIdleMs: 60_000, sessionsPerRequester: 5 } },
+        ...{ log, joinMs: { first: 2_500, later: 100 }, edge: { sessionIdleMs: 60_000, sessionsPerRequester: 5 } },
         accessible: () => Promise.resolve(['mute', 'ok']),
         find: (server) => Promise.resolve({ kind: 'endpoint', endpoint: endpoints[server === 'ok' ? 'ok' : 'mute'] }),
       }),

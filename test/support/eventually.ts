@@ -1,14 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Polls `check` until it no longer throws, and rethrows its last error when `timeoutMs` is over. */
+const POLL_MS = 20;
+
+/** What one poll counts at most: a machine that stood still has given nobody time to work. */
+const LONGEST_POLL_MS = 500;
+
+/** Polls `check` until it no longer throws, and rethrows its last error once `timeoutMs` were spent on it. */
 export async function eventually<T>(check: () => T | Promise<T>, timeoutMs = 10_000): Promise<T> {
-  const endMs = Date.now() + timeoutMs;
-  for (;;) {
+  for (let spentMs = 0; ;) {
+    const startedMs = performance.now();
     try {
       return await check();
     } catch (error) {
-      if (Date.now() >= endMs) throw error;
+      if (spentMs >= timeoutMs) throw error;
     }
-    await delay(20);
+    await delay(POLL_MS);
+    spentMs += Math.min(performance.now() - startedMs, LONGEST_POLL_MS);
   }
 }

@@ -85,16 +85,15 @@ export async function notifyStage(kind: Store['kind'] = 'sqlite', policy = POLIC
   const active = await activate(ledger, policy);
   const [slack, teams, pager] = [await startReceiver(), await startReceiver(), await startReceiver()];
   const relays: OutboxRelay[] = [];
-  const due = async () => {
-    const rows = await store.db
+  const open = async () =>
+    store.db
       .selectFrom('deliveries')
-      .select('attempts')
+      .select(['endpoint', 'position', 'attempts', 'due_at', 'last_error'])
       .where('delivered_at', 'is', null)
       .where('given_up_at', 'is', null)
       .where((eb) => eb.or([eb('due_at', '<=', clock.nowMs()), eb('attempts', '>', 0)]))
       .execute();
-    return rows.length;
-  };
+  const due = async () => (await open()).length;
   return {
     ...{ fresh, ledger, clock, slack, teams, pager, due },
     relay: async (settings, more = {}) => {
@@ -132,7 +131,7 @@ export async function notifyStage(kind: Store['kind'] = 'sqlite', policy = POLIC
       await eventually(async () => {
         const [newest, ...handed] = await positions(store);
         expect(handed.every((position) => position === newest)).toBe(true);
-        expect(await due()).toBe(0);
+        expect(await open()).toEqual([]);
       });
     },
     deliveries: (endpoint) => deliveries(store, endpoint),
