@@ -89,7 +89,9 @@ async function formRefused({ settings, signIn }: GuardDeps, c: Context<GuardEnv>
 
 /** The page on which a form was. */
 function pageOf(path: string): string {
-  return /^\/(?:requests|operations)\/\w{1,64}/.exec(path)?.[0] ?? '/';
+  return (
+    /^\/(?:(?:requests|operations)\/\w{1,64}|(?:grants|retrospectives|second-reviews)(?=\/))/.exec(path)?.[0] ?? '/'
+  );
 }
 
 function refuse({ log }: GuardDeps, c: Context, { refusal, found }: Refused): Response | Promise<Response> {

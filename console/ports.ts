@@ -75,8 +75,21 @@ export interface RequestView extends RequestRecord {
 export interface EmergencyOffer {
   readonly rule: string;
   readonly ask: Ask;
+  /** Whom it skips, by the people as they are now; they are told at once. */
+  readonly skipped: readonly string[];
+  /** Who would have to review it, were the viewer the last to allow. */
+  readonly reviewers: readonly string[];
   readonly reviewWithinMs: number;
+  readonly overdue: OverdueReview | null;
   readonly may: MayAnswer;
+}
+
+/** The review that has to be closed before any next emergency. */
+export interface OverdueReview {
+  readonly grantId: string;
+  readonly dueAtMs: number;
+  /** Whether the viewer finds it among the emergencies. */
+  readonly isTheirs: boolean;
 }
 
 /** A decision as a person gives it; the console adds who they are and signs it. */

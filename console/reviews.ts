@@ -1,7 +1,6 @@
 import { latestGrants, liveGrants } from '../ledger/grant-queries';
 import { latestRequests, operationsPage, requestsPage } from '../ledger/pages';
 import { decisionsOn, factsOf, operationRecord, revisionsOf, type RequestRecord } from '../ledger/queries';
-import { overdueRetrospective } from '../ledger/retrospective-queries';
 import { exportAudit } from '../ledger/audit-export';
 import { findOperation } from '../ledger/find-operation';
 import { decide, type Deciding } from './decide';
@@ -9,7 +8,7 @@ import { gather } from './gather';
 import type { GrantsView, OperationsQuery, OperationView, QueueQuery, RequestView, Reviews, Viewer } from './ports';
 import { createReports } from './reports/create-reports';
 import { isAskedNow, requesterOf, shownTo, sightOf } from './sight';
-import { secondLooks } from './second-looks';
+import { overdueReview, secondLooks } from './second-looks';
 import { viewOf } from './view-of';
 
 /** What people may see and do of the ledger: the same for pages and API. */
@@ -94,7 +93,7 @@ async function request(
   const [decisions, nowMs] = [await decisionsOn(store.db, found.operationId), await store.nowMs()];
   const { policy, operation: sent } = found;
   const latestRevision = found.revisions.at(-1)?.request.revision ?? record.request.revision;
-  const overdue = await overdueRetrospective(store.db, nowMs);
+  const overdue = await overdueReview(deps, viewer);
   return viewOf(viewer, { ...record, ...{ decisions, nowMs, policy, latestRevision, operation: sent } }, overdue);
 }
 

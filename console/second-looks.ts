@@ -1,9 +1,10 @@
+import type { Policy } from '../core/policy';
 import { emergencyReviewers } from '../core/retrospective';
 import { maySecondReview, SECOND_REVIEW_SHARE } from '../core/second-review';
-import { listRetrospectives, type RetrospectiveRecord } from '../ledger/retrospective-queries';
+import { listRetrospectives, overdueRetrospective, type RetrospectiveRecord } from '../ledger/retrospective-queries';
 import { sampledDecisions } from '../ledger/second-reviews';
 import type { Deciding } from './decide';
-import type { Reviews, RetrospectivesView, SecondReviewsView, Viewer } from './ports';
+import type { OverdueReview, Reviews, RetrospectivesView, SecondReviewsView, Viewer } from './ports';
 import { sightOf } from './sight';
 
 /** How far back the sample of decisions reaches. */
@@ -31,10 +32,29 @@ async function retrospectives({ ledger }: Deciding, viewer: Viewer, all: boolean
   const policy = (await ledger.activePolicy())?.policy ?? null;
   const mayReview = ({ closed, request, deciders }: RetrospectiveRecord): boolean =>
     closed === null && policy !== null && emergencyReviewers(policy, { ...request, deciders }).includes(viewer.name);
-  const emergencies = (await listRetrospectives(store.db, { all }))
-    .filter(({ request }) => sightOf(viewer, policy, { request }) === 'everything')
+  const open = await listRetrospectives(store.db);
+  // Those that are open come whole: what waits for somebody is never beyond the end of the list.
+  const closed = all ? (await listRetrospectives(store.db, { all })).filter((each) => each.closed !== null) : [];
+  const emergencies = [...open, ...closed.sort((a, b) => (b.closed?.atMs ?? 0) - (a.closed?.atMs ?? 0))]
+    .filter((emergency) => seesEmergency(viewer, policy, emergency))
     .map((emergency) => ({ ...emergency, mayReview: mayReview(emergency) }));
   return { emergencies, nowMs: await store.nowMs() };
+}
+
+/** Who may see its request, and who allowed it, whatever groups they are in since. */
+function seesEmergency(viewer: Viewer, policy: Policy | null, { request, deciders }: RetrospectiveRecord): boolean {
+  return deciders.includes(viewer.name) || sightOf(viewer, policy, { request }) === 'everything';
+}
+
+/** The review that keeps every next emergency from being allowed; null where none does. */
+export async function overdueReview({ ledger }: Deciding, viewer: Viewer): Promise<OverdueReview | null> {
+  const { store } = ledger;
+  const overdue = await overdueRetrospective(store.db, await store.nowMs());
+  if (overdue === null) return null;
+  const { id: grantId, dueAtMs } = overdue;
+  const policy = (await ledger.activePolicy())?.policy ?? null;
+  const found = (await listRetrospectives(store.db)).find((each) => each.grantId === grantId);
+  return { grantId, dueAtMs, isTheirs: found !== undefined && seesEmergency(viewer, policy, found) };
 }
 
 async function secondReviews({ ledger }: Deciding, viewer: Viewer): Promise<SecondReviewsView> {

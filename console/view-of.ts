@@ -1,14 +1,16 @@
-import { emergencyAsks, type EmergencyCircumstances } from '../core/emergency';
+import { emergencyAsks } from '../core/emergency';
+import type { Ask } from '../core/evaluation';
 import type { Policy } from '../core/policy';
 import { askedOf, judgedFor, judgedInEmergency, notShown } from '../core/review';
+import { emergencyReviewers, skippedApprovers } from '../core/retrospective';
 import { eligibleReviewers } from '../core/reviewers';
 import type { Judged } from '../core/judge-decision';
-import type { EmergencyOffer, MayAnswer, RequestView, Viewer } from './ports';
+import type { EmergencyOffer, MayAnswer, OverdueReview, RequestView, Viewer } from './ports';
 
 type Seen = Omit<RequestView, 'people' | 'mayAllow' | 'mayDeny' | 'emergencies'>;
 
 /** A request as one viewer sees it: with what their own answer would be worth now. */
-export function viewOf(viewer: Viewer, seen: Seen, overdue: EmergencyCircumstances['overdue']): RequestView {
+export function viewOf(viewer: Viewer, seen: Seen, overdue: OverdueReview | null): RequestView {
   const { policy } = seen;
   const people = policy === null ? null : askedOf({ ...seen, policy });
   const [mayAllow, mayDeny] = [mayAnswer(viewer, seen, 'allow'), mayAnswer(viewer, seen, 'deny')];
@@ -29,18 +31,37 @@ function mayGive({ request }: Seen, answer: 'allow' | 'deny', { code, detail, ef
   return hidden.length === 0 ? { ok: true } : { ok: false, code: 'NOT_SHOWN', detail: notShownText(hidden) };
 }
 
-function offersOf(viewer: Viewer, seen: Seen, overdue: EmergencyCircumstances['overdue']): readonly EmergencyOffer[] {
-  const { policy, request, standing, nowMs } = seen;
+function offersOf(viewer: Viewer, seen: Seen, overdue: OverdueReview | null): readonly EmergencyOffer[] {
+  const { policy, request, standing } = seen;
   if (policy === null || standing.state !== 'pending') return [];
-  return emergencyAsks(policy, request, request.ask).flatMap((ask) => {
-    const rule = ask.rule?.id ?? '';
-    const isTheirs = ask.steps.some(
-      (step) => step.kind === 'rule' && eligibleReviewers(policy, step.approvers).includes(viewer.name),
-    );
-    if (!isTheirs) return [];
-    const judged = judgedInEmergency({ ...seen, policy }, rule, { reviewer: viewer.name, nowMs, overdue });
-    return [{ rule, ask, reviewWithinMs: reviewWithinMs(policy, rule), may: mayGive(seen, 'allow', judged) }];
-  });
+  const theirs = emergencyAsks(policy, request, request.ask).filter((ask) =>
+    ask.steps.some((step) => step.kind === 'rule' && eligibleReviewers(policy, step.approvers).includes(viewer.name)),
+  );
+  return theirs.flatMap((ask) => offerOf(viewer, { ...seen, policy }, { ask, overdue }));
+}
+
+/** Nothing to somebody who stands behind the call: what they may not use is none of theirs. */
+function offerOf(
+  viewer: Viewer,
+  seen: Seen & { readonly policy: Policy },
+  { ask, overdue }: { readonly ask: Ask; readonly overdue: OverdueReview | null },
+): readonly EmergencyOffer[] {
+  const { policy, request, decisions, nowMs } = seen;
+  const rule = ask.rule?.id ?? '';
+  const blocking = overdue === null ? null : { id: overdue.grantId, dueAtMs: overdue.dueAtMs };
+  const judged = judgedInEmergency(seen, rule, { reviewer: viewer.name, nowMs, overdue: blocking });
+  if (judged.code === 'selfApproval') return [];
+  const before = decisions.filter(({ revision, emergency }) => revision === request.revision && emergency === rule);
+  const deciders = [...before.map(({ reviewer }) => reviewer), viewer.name];
+  return [
+    {
+      ...{ rule, ask, overdue },
+      skipped: skippedApprovers(policy, request.ask),
+      reviewers: emergencyReviewers(policy, { ask: request.ask, requester: request.requester, deciders }),
+      reviewWithinMs: reviewWithinMs(policy, rule),
+      may: mayGive(seen, 'allow', judged),
+    },
+  ];
 }
 
 function reviewWithinMs({ rules }: Policy, id: string): number {

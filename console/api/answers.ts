@@ -7,7 +7,14 @@ type Responses = RouteConfig['responses'];
 type Content = Record<string, { readonly schema: z.ZodType; readonly example?: string }>;
 
 /** What every route may answer. */
-const ALWAYS = ['INVALID_REQUEST', 'UNAUTHENTICATED', 'INTERNAL', 'UNAVAILABLE'] as const;
+const ALWAYS = [
+  'INVALID_REQUEST',
+  'UNAUTHENTICATED',
+  'FOREIGN_HOST',
+  'FOREIGN_ORIGIN',
+  'INTERNAL',
+  'UNAVAILABLE',
+] as const;
 
 /** The documented answers of a route: one that is good, and a problem for each status that `codes` have. */
 export function answers(

@@ -21,9 +21,18 @@ export const requestView = z
     people: counts.extend({ able: texts }).nullable(),
     ...{ mayAllow: may, mayDeny: may },
     emergencies: z
-      .array(z.object({ rule: text, ask, reviewWithinMs: durationMs, may }))
+      .array(
+        z.object({
+          ...{ rule: text, ask, skipped: texts, reviewers: texts, reviewWithinMs: durationMs },
+          overdue: z
+            .object({ grantId: text, dueAtMs: timeMs, isTheirs: z.boolean() })
+            .nullable()
+            .openapi({ description: 'The review that has to be closed before; "isTheirs": the viewer may see it.' }),
+          may,
+        }),
+      )
       .readonly()
-      .openapi({ description: 'Emergency rules that name the viewer among their people.' }),
+      .openapi({ description: 'Emergency rules that name the viewer among their people, and whom each would skip.' }),
     nowMs: timeMs,
   })
   .openapi('RequestView', { description: 'One approval request, and what its page shows.' });

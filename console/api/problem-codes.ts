@@ -1,3 +1,5 @@
+import { GUARD_REFUSALS, type GuardRefusal } from '../guard-refusals';
+
 /**
  * Every code of a problem that the API answers, with its HTTP status: verdicts as the ledger gives them, then what the
  * API itself refuses. `docs/console-api.md` lists them; a test compares the two.
@@ -20,6 +22,8 @@ export const PROBLEMS = {
   INVALID_CURSOR: { status: 400, title: 'The cursor is none that was given out' },
   OTHER_REVIEWER: { status: 400, title: 'A decision is given in the own name only' },
   REASON_MISSING: { status: 400, title: 'A denial needs a reason' },
+  FOREIGN_HOST: asGuarded(GUARD_REFUSALS.host),
+  FOREIGN_ORIGIN: asGuarded(GUARD_REFUSALS.origin),
   UNAUTHENTICATED: { status: 401, title: 'A valid API token is needed' },
   NOT_FOUND: { status: 404, title: 'There is no such thing' },
   METHOD_NOT_ALLOWED: { status: 405, title: 'Not with this method' },
@@ -36,3 +40,8 @@ export const PROBLEMS = {
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly title: string }>>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
+
+/** What the guard answers before anything of the API is asked, by its own words. */
+function asGuarded({ status, title }: GuardRefusal): Pick<GuardRefusal, 'status' | 'title'> {
+  return { status, title };
+}

@@ -12,7 +12,7 @@ const listRoute = createRoute({
   path: '/retrospectives',
   operationId: 'listRetrospectives',
   tags: ['Emergencies'],
-  summary: 'Emergencies that the viewer may see: those whose review is open, or the latest of all',
+  summary: 'Emergencies that the viewer may see: those whose review is open, and those that are closed if asked for',
   request: {
     query: z.strictObject({
       all: flag.optional().openapi({ type: 'boolean', description: 'Also those whose review is closed.' }),

@@ -6,7 +6,7 @@ const finding = z.enum(['justified', 'notJustified']);
 
 const retrospective = z
   .object({
-    ...{ grantId: text, operationId, revision: z.int() },
+    ...{ grantId: text, operationId, revision: z.int(), server: text, tool: text },
     request,
     ...{ rule: text, ticket: text, reason: text, deciders: texts, skipped: texts, uses: z.int() },
     ...{ openedAtMs: timeMs, dueAtMs: timeMs },
@@ -17,7 +17,9 @@ const retrospective = z
 
 export const retrospectiveList = z
   .object({ items: z.array(retrospective).readonly(), nowMs: timeMs })
-  .openapi('RetrospectiveList', { description: 'Open ones, the first due first; or the latest 200.' });
+  .openapi('RetrospectiveList', {
+    description: 'Open ones, the first due first; then, where asked for, closed ones of the latest 200.',
+  });
 
 export const closing = z
   .strictObject({ finding, note: reason })

@@ -79,6 +79,10 @@
       link?.replaceWith(active);
       return;
     }
+    keepGone(row, next);
+  }
+
+  function keepGone(row, next) {
     const place = [...row.parentNode.children].indexOf(row);
     const rows = next.querySelector('.requests');
     if (!row.classList.contains('gone')) {
@@ -88,13 +92,34 @@
     rows?.insertBefore(row, rows.children[place] ?? null);
   }
 
+  const FIELDS = 'input:not([type="hidden"]), textarea';
+
+  /** Somebody writes or has written in it. */
+  function isInUse(row) {
+    return [...row.querySelectorAll(FIELDS)].some(
+      (field) =>
+        field === document.activeElement ||
+        field.checked !== field.defaultChecked ||
+        field.value !== field.defaultValue,
+    );
+  }
+
+  /** Such a row stays as it is: what was typed is not lost to something new. */
+  function keepInUse(row, next) {
+    const twin = next.querySelector(`#${CSS.escape(row.id)}`);
+    if (twin === null) keepGone(row, next);
+    else twin.replaceWith(row);
+  }
+
   function swapList(page) {
     const list = document.getElementById('list');
     const next = page.getElementById('list');
     if (list === null || next === null) return;
     settle(next);
     const active = list.contains(document.activeElement) ? document.activeElement : null;
-    if (active !== null) keepFocused(active, next);
+    const inUse = [...list.querySelectorAll('.row')].filter(isInUse);
+    if (active !== null && !inUse.some((row) => row.contains(active))) keepFocused(active, next);
+    for (const row of inUse) keepInUse(row, next);
     list.replaceChildren(...next.childNodes);
     if (active?.isConnected) active.focus({ preventScroll: true });
   }

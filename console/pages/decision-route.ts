@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Context, Hono } from 'hono';
 import type { Verdict } from '../../core/decision';
 import { issuesText } from '../../core/schema-issues';
@@ -72,6 +73,9 @@ async function answered(
     return c.redirect(linkWith(`/requests/${given.operationId}`, query), 303);
   }
   const view = await reviews.request(c.get('viewer'), given.operationId);
-  const { status, ...page } = verdictPage({ ...verdict, code }, { given, csrf: c.get('csrf'), view });
+  const { status, ...page } = verdictPage(
+    { ...verdict, code },
+    { given, csrf: c.get('csrf'), nextId: randomUUID(), view },
+  );
   return showPage(c, page, status);
 }

@@ -1,5 +1,7 @@
-import type { JsonObject } from '../../core/json';
+import type { JsonObject, JsonValue } from '../../core/json';
+import { isJsonArray, isJsonObject } from '../../core/json-value';
 import type { Fact } from '../../ledger/queries';
+import { when } from './words';
 
 /** What each kind of fact says; a kind that is not here is shown by its own name. */
 const KINDS: Readonly<Record<string, string>> = {
@@ -38,9 +40,21 @@ const KINDS: Readonly<Record<string, string>> = {
   'result.delivered': 'The result was handed over',
 };
 
+/** The same of an allow under an emergency rule. */
+const EMERGENCY_KINDS: Readonly<Record<string, string>> = {
+  'decision.recorded': 'An allow under an emergency rule was recorded and counts',
+  'decision.notCounted': 'An answer under an emergency rule came that does not count',
+};
+
 /** A fact as a sentence of ours; null where its kind is not known here. */
-export function factWords({ kind }: Pick<Fact, 'kind'>): string | null {
-  return Object.hasOwn(KINDS, kind) ? (KINDS[kind] ?? null) : null;
+export function factWords({ kind, body }: Pick<Fact, 'kind' | 'body'>): string | null {
+  const kinds = emergencyOf(body) !== null && Object.hasOwn(EMERGENCY_KINDS, kind) ? EMERGENCY_KINDS : KINDS;
+  return Object.hasOwn(kinds, kind) ? (kinds[kind] ?? null) : null;
+}
+
+function emergencyOf(body: JsonObject): JsonObject | null {
+  const emergency = Object.hasOwn(body, 'emergency') ? body['emergency'] : null;
+  return emergency !== undefined && emergency !== null && isJsonObject(emergency) ? emergency : null;
 }
 
 /** Members of a fact that say most to a reader, in this order; the whole body is one key away. */
@@ -61,9 +75,25 @@ const TOLD = [
 ];
 
 /** What stands in a fact for a reader; names are ours, the values come from outside. */
-export function factDetails(body: JsonObject): readonly (readonly [string, string])[] {
-  return TOLD.flatMap((name) => {
-    const value = Object.hasOwn(body, name) ? body[name] : null;
-    return typeof value === 'string' && value !== '' ? [[name, value]] : [];
-  });
+export function factDetails({ kind, body }: Pick<Fact, 'kind' | 'body'>): readonly (readonly [string, string])[] {
+  const told = TOLD.flatMap((name) => detail(name, Object.hasOwn(body, name) ? body[name] : undefined));
+  const emergency = emergencyOf(body);
+  if (emergency !== null) return [...told, ...['rule', 'ticket'].flatMap((name) => detail(name, emergency[name]))];
+  return kind === 'retrospective.opened' ? [...told, ...openedDetails(body)] : told;
+}
+
+type Details = readonly (readonly [string, string])[];
+
+function detail(name: string, value: JsonValue | undefined): Details {
+  if (typeof value !== 'string' || value === '') return [];
+  return [[name, name === 'finding' && value === 'notJustified' ? 'not justified' : value]];
+}
+
+function openedDetails({ rule, skipped, dueAtMs }: JsonObject): Details {
+  const names = skipped !== undefined && isJsonArray(skipped) ? skipped.filter((name) => typeof name === 'string') : [];
+  return [
+    ...detail('rule', rule),
+    ...detail('skipped', names.join(', ')),
+    ...detail('to be reviewed until', typeof dueAtMs === 'number' ? when(dueAtMs) : ''),
+  ];
 }

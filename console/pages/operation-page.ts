@@ -140,8 +140,8 @@ function factView(fact: Fact): Html {
   </li>`;
 }
 
-function detailsView({ body }: Fact): Html | null {
-  const details = factDetails(body);
+function detailsView(fact: Fact): Html | null {
+  const details = factDetails(fact);
   if (details.length === 0) return null;
   return html`<p>
     ${details.map(([name, value], index) => html`${index === 0 ? null : ', '}${name} ${given(value)}`)}

@@ -11,6 +11,7 @@ import { saidOfOperation } from './said';
 import { showConflict, showMalformed, showNotFound, showPage } from './show-page';
 import { html } from 'hono/html';
 import { named } from './given';
+import { writtenView } from './written';
 
 interface Deps {
   readonly reviews: Reviews;
@@ -52,6 +53,7 @@ export function addOperations(pages: Hono<Env>, { reviews, log }: Deps): void {
       happened: html`${named(settled.detail)}.`,
       recorded: 'Nothing was recorded.',
       next: html`<a href="/operations/${operationId}">Read the operation as it is now</a>`,
+      more: writtenView([reason]),
     });
   });
 }
@@ -81,6 +83,7 @@ function addRecord(pages: Hono<Env>, { reviews, log }: Deps): void {
       happened: html`${named(reported.detail)}.`,
       recorded: 'Nothing was recorded.',
       next: html`<a href="/operations/${operationId}">Read the operation as it is now</a>`,
+      more: writtenView([form.data.reason]),
     });
   });
 }

@@ -109,9 +109,10 @@ export function answersView({ request, decisions }: RequestView): Html | null {
 
 /** One decision in a line: who, what, by which way, and the reason in their own words. */
 export function decisionLine(decision: DecisionRecord, revision: number): Html {
-  const { answer, reviewer, minutes, reason, verified, channel, atMs } = decision;
+  const { answer, reviewer, minutes, reason, verified, channel, emergency, atMs } = decision;
   return html`<li>
     <strong>${answer === 'allow' ? 'Allowed' : 'Denied'}</strong> by ${named(reviewer)}
+    ${emergency === null ? null : html`<strong class="caution">as an emergency, under rule ${named(emergency)}</strong>`}
     ${minutes === null ? null : `for ${minutes} min`}
     ${decision.revision === revision ? null : `(revision ${decision.revision})`} ${absolute(atMs)},
     ${verified ? html`signed` : html`<strong class="caution">UNVERIFIED: not signed</strong>`}, by ${named(channel)}

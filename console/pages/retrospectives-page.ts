@@ -5,6 +5,7 @@ import type { Html } from './layout';
 import { argumentsView } from './material-view';
 import { reviewsNav } from './reviews-nav';
 import { absolute, ago, moment } from './time';
+import { count } from './words';
 
 type Emergency = RetrospectivesView['emergencies'][number];
 
@@ -60,7 +61,7 @@ function emergencyView(emergency: Emergency, { csrf, nowMs }: { csrf: string; no
       <div>
         <dt>Sent</dt>
         <dd>
-          ${uses} times; <a href="/requests/${operationId}?revision=${revision}">the request</a>,
+          ${count(uses, 'time')}; <a href="/requests/${operationId}?revision=${revision}">the request</a>,
           <a href="/operations/${operationId}">the operation</a>
         </dd>
       </div>

@@ -9,6 +9,7 @@ import { linkWith } from './link-with';
 import { grantsQuery } from './page-queries';
 import { retrospectivesPage } from './retrospectives-page';
 import { showConflict, showMalformed, showNotFound, showPage } from './show-page';
+import { writtenView } from './written';
 
 interface Deps {
   readonly reviews: Reviews;
@@ -39,12 +40,13 @@ export function addRetrospectives(pages: Hono<Env>, { reviews, log }: Deps): voi
     const closed = await reviews.closeRetrospective(c.get('viewer'), { grantId, finding, note });
     if (closed === null) return showNotFound(c);
     log.info({ grantId, finding, ok: closed.ok }, 'console.retrospective');
-    if (closed.ok) return c.redirect(linkWith('/retrospectives', { all: '1', said: grantId }), 303);
+    if (closed.ok) return c.redirect(`${linkWith('/retrospectives', { all: '1', said: grantId })}#${grantId}`, 303);
     return showConflict(c, {
       title: 'This review is not to be closed',
       happened: html`${named(closed.detail)}.`,
       recorded: 'Nothing was recorded.',
-      next: html`<a href="/retrospectives?all=1">Read what became of it</a>`,
+      next: html`<a href="/retrospectives?all=1#${grantId}">Read what became of it</a>`,
+      more: writtenView([note]),
     });
   });
 }

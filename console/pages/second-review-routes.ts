@@ -9,6 +9,7 @@ import { linkWith } from './link-with';
 import { saidQuery } from './page-queries';
 import { secondReviewPage } from './second-review-page';
 import { showConflict, showMalformed, showPage } from './show-page';
+import { writtenView } from './written';
 
 interface Deps {
   readonly reviews: Reviews;
@@ -46,6 +47,7 @@ export function addSecondReviews(pages: Hono<Env>, { reviews, log }: Deps): void
       happened: html`${named(given.detail)}.`,
       recorded: 'Nothing was recorded.',
       next: html`<a href="/second-reviews">Back to the second reviews</a>`,
+      more: writtenView([note]),
     });
   });
 }

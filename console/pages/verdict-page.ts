@@ -2,11 +2,14 @@ import { html } from 'hono/html';
 import type { Verdict, VerdictCode } from '../../core/decision';
 import type { Decided, GivenDecision, RequestView } from '../ports';
 import { hiddenFields } from './decision-forms';
-import { givenValue, named } from './given';
+import { emergencyForm } from './emergency-forms';
+import { named } from './given';
 import type { Html } from './layout';
+import { argumentsView } from './material-view';
 import { messagePage } from './message-page';
 import { answersView } from './permit-view';
 import { STANDING_TEXT } from './words';
+import { writtenView } from './written';
 
 /** Verdicts that say that an answer does not count; the two others lead back to the request. */
 type Uncounted = Exclude<VerdictCode, 'accepted' | 'alreadyDecided'>;
@@ -41,6 +44,8 @@ const REFUSALS: Readonly<Record<(Decided & { kind: 'refused' })['code'], Verdict
 export interface Answered {
   readonly given: GivenDecision;
   readonly csrf: string;
+  /** For the form of another decision, where one is shown. */
+  readonly nextId: string;
   /** The request as it is now; null where the viewer may not see it. */
   readonly view: RequestView | null;
 }
@@ -56,7 +61,7 @@ export function verdictPage(verdict: Verdict & { code: Uncounted }, answered: An
       ? 'The ledger did not confirm it in time, so it may be on record or not. Sending it again is safe: it is the same decision and counts once.'
       : `Your ${answered.given.answer} does not count.`,
     next: isLost ? sendAgain(answered) : toRequest(answered, verdict),
-    more: html`${writtenView(answered.given)}${answered.view === null ? null : answersView(answered.view)}`,
+    more: html`${isLost ? null : onceMore(answered)}${answered.view === null ? null : answersView(answered.view)}`,
   });
   return { ...words, body };
 }
@@ -72,17 +77,29 @@ export function refusedPage(
     happened: sentence(detail),
     recorded: 'Nothing was recorded.',
     next: html`<a href="/requests/${given.operationId}">Back to the request</a>`,
-    more: writtenView(given),
+    more: writtenView(wordsOf(given)),
   });
   return { ...words, body };
 }
 
-/** What somebody took the time to write is not lost with the page that it was on. */
-function writtenView({ reason, emergency }: GivenDecision): Html | null {
-  const written = [...(emergency === undefined ? [] : [emergency.ticket]), ...(reason === undefined ? [] : [reason])];
-  return written.length === 0
-    ? null
-    : html`<p>What you wrote: ${written.map((text) => html`${givenValue(text)} `)}</p>`;
+/**
+ * What was written; for an emergency that could count once it is put right, in its form, with what would run beside it
+ * as it was read before. Where the request has changed since, it is to be read first.
+ */
+function onceMore({ given, csrf, nextId, view }: Answered): Html | null {
+  const { emergency, reason = '', digest, revision } = given;
+  const offer = view?.emergencies.find(({ rule, may }) => rule === emergency?.rule && may.ok);
+  if (view === null || offer === undefined || view.latestRevision > revision || view.request.bindingDigest !== digest)
+    return writtenView(wordsOf(given));
+  const again = { keys: { csrf, emergencyId: nextId }, typed: { ticket: emergency?.ticket ?? '', reason } };
+  return html`<section aria-labelledby="again">
+    <h2 id="again">Once more, as an emergency under ${named(offer.rule)}</h2>
+    ${argumentsView(view.request, view.nowMs)} ${emergencyForm(view, offer, again)}
+  </section>`;
+}
+
+function wordsOf({ reason, emergency }: GivenDecision): readonly (string | undefined)[] {
+  return [emergency?.ticket, reason];
 }
 
 function sentence(detail: string): Html {

@@ -1,13 +1,18 @@
-import { axeViolations, overflowsSideways, PHONE } from '../support/browser';
+import type { Page } from 'playwright-core';
+import { axeViolations, LAPTOP, overflowsSideways, PHONE } from '../support/browser';
 import { remove, someone } from '../support/calls';
+import { MINUTE_MS, testClock } from '../support/clock';
 import { press, startConsoleStage, type ConsoleStage } from '../support/console-stage';
+import { eventually } from '../support/eventually';
 
 let stage: ConsoleStage;
+const clock = testClock();
 beforeAll(async () => {
   const people = `  r1: { groups: [dba] }
   r2: { groups: [dba] }
   l1: { groups: [dba-leads] }
   o1: { groups: [oncall] }
+  o2: { groups: [oncall] }
   u1: { groups: [platform] }`;
   stage = await startConsoleStage({
     policy: {
@@ -20,6 +25,7 @@ beforeAll(async () => {
 `,
     },
     secondReviewShare: 1,
+    clock: clock.nowMs,
   });
 });
 afterAll(() => stage.close());
@@ -34,6 +40,23 @@ async function asked(tool = remove) {
 }
 const runs = (id: number) => stage.tools.runs.filter((run) => run.arguments['id'] === id).length;
 const emergency = { rule: 'break-glass', ticket: 'INC-7' };
+
+/** At the widths of a phone and of a laptop, with nothing that axe finds. */
+async function fitsAnyWindow(page: Page): Promise<void> {
+  for (const size of [PHONE, LAPTOP]) {
+    await page.setViewportSize(size);
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await overflowsSideways(page)).toBe(false);
+  }
+}
+
+async function allowedByApi(): Promise<string> {
+  const { turn, request, path } = await asked();
+  const body = { answer: 'allow', revision: 1, digest: request.bindingDigest, reason: 'down', emergency };
+  expect((await decision(path, body)).status).toBe(200);
+  await turn.results();
+  return `gr_${request.operationId.slice(3)}.1`;
+}
 const decision = async (path: string, body: object, person = 'o1') =>
   stage.api(person, `${path}/decisions`, {
     method: 'POST',
@@ -47,10 +70,9 @@ test('somebody on call allows as an emergency on the page, and one of those who 
   expect(await page.locator('aside').textContent()).toContain('o1 is not an approver of this request');
   await page.getByText('In an emergency: rule break-glass').click();
   expect(await page.locator('details.emergency').textContent()).toMatch(
-    /in place of 1 of dba\. They are told at once, and one of them has to review it\s+within 8 h/,
+    /It skips\s+l1, r1, r2, who are told at once\.\s+One of l1, r1, r2 has to review it within 8 h/,
   );
-  expect(await axeViolations(page)).toEqual([]);
-  expect(await overflowsSideways(page)).toBe(false);
+  await fitsAnyWindow(page);
   await page.getByLabel('Ticket of the incident').fill('INC-7');
   await page.getByLabel('Why it cannot wait').fill('the site is down');
   await page.getByLabel('I have read what will run, and know that this skips its approvers.').check();
@@ -73,7 +95,7 @@ test('somebody on call allows as an emergency on the page, and one of those who 
     String(id),
   ])
     expect(await row.textContent()).toContain(shown);
-  expect(await axeViolations(other)).toEqual([]);
+  await fitsAnyWindow(other);
   await other.getByLabel('It was not').check();
   await other.getByLabel('What you found, and what follows from it').fill('it could have waited');
   expect(await press(other, 'Close the review')).toBe(200);
@@ -83,6 +105,39 @@ test('somebody on call allows as an emergency on the page, and one of those who 
   expect(facts.find(({ kind }) => kind === 'retrospective.closed')?.body).toMatchObject({ by: 'r1', verified: true });
   await other.goto(`${stage.url}/operations/${request.operationId}`);
   expect(await other.locator('main').textContent()).toContain('It was an emergency: who was skipped was told');
+  expect(await other.locator('main').textContent()).toMatch(/Allowed by o1\s+as an emergency, under rule break-glass/);
+});
+
+test('a ticket of blanks is refused on the page, which gives the form back with the reason; put right, it counts', async () => {
+  const { turn, id, path } = await asked();
+  const { page } = await stage.signedIn('o1', path, { javaScriptEnabled: false });
+  await page.getByText('In an emergency: rule break-glass').click();
+  await page.getByLabel('Ticket of the incident').fill('  ');
+  await page.getByLabel('Why it cannot wait').fill('the site is down');
+  await page.getByRole('checkbox').check();
+  expect(await press(page, 'Allow as an emergency')).toBe(422);
+  expect(await page.locator('main').textContent()).toContain('An emergency needs the id of its ticket');
+  expect(await page.getByLabel('Why it cannot wait').inputValue()).toBe('the site is down');
+  expect(await page.getByRole('checkbox').isChecked()).toBe(false);
+  expect(runs(id)).toBe(0);
+  await page.getByLabel('Ticket of the incident').fill('INC-8');
+  await page.getByRole('checkbox').check();
+  expect(await press(page, 'Allow as an emergency')).toBe(200);
+  expect((await turn.results())[0]).toMatchObject({ outcome: 'executed' });
+  expect(runs(id)).toBe(1);
+});
+
+test('a note that is being written stays while the list follows what happens', async () => {
+  await allowedByApi();
+  const { page } = await stage.signedIn('r1', '/retrospectives');
+  const note = page.getByLabel('What you found, and what follows from it').first();
+  await note.fill('the replica');
+  await page.getByLabel('It was not').first().check();
+  const before = await page.locator('li.emergency').count();
+  await allowedByApi();
+  await eventually(async () => expect(await page.locator('li.emergency').count()).toBe(before + 1));
+  expect(await note.inputValue()).toBe('the replica');
+  expect(await page.getByLabel('It was not').first().isChecked()).toBe(true);
 });
 
 test.each([
@@ -136,14 +191,12 @@ test('the API lists emergencies to those whom they concern, and closes a review 
   const body = { answer: 'allow', revision: 1, digest: request.bindingDigest, reason: 'down', emergency };
   expect((await decision(path, body)).status).toBe(200);
   const grantId = `gr_${request.operationId.slice(3)}.1`;
-  const list = async (person: string) =>
-    (
-      (await (await stage.api(person, '/retrospectives')).json()) as {
-        items: { grantId: string; mayReview: boolean }[];
-      }
-    ).items;
+  const list = async (person: string) => {
+    const { items } = (await (await stage.api(person, '/retrospectives')).json()) as { items: { grantId: string }[] };
+    return items.filter((each) => each.grantId === grantId);
+  };
   expect(await list('r1')).toMatchObject([
-    { grantId, ticket: 'INC-7', skipped: ['l1', 'r1', 'r2'], mayReview: true, closed: null },
+    { ticket: 'INC-7', skipped: ['l1', 'r1', 'r2'], mayReview: true, closed: null },
   ]);
   expect(await list('o1')).toMatchObject([{ grantId, mayReview: false }]);
   expect(await list('u1')).toEqual([]);
@@ -181,4 +234,24 @@ test('a second review shows the request without what was decided, and tells it o
     kind: 'review.second',
     body: { by: 'r2', answer: 'allow', agrees: false, verified: true },
   });
+});
+
+test('while a review is overdue the page says so in place of the form, and leads to it [TIME2-15]', async () => {
+  const grantId = await allowedByApi();
+  clock.advance(8 * 60 * MINUTE_MS);
+  const { turn, path } = await asked();
+  const { page } = await stage.signedIn('o2', path);
+  await page.getByText('In an emergency: rule break-glass').click();
+  const offer = page.locator('details.emergency');
+  expect(await offer.textContent()).toContain('You cannot use it now:');
+  expect(await offer.getByRole('textbox').count()).toBe(0);
+  await fitsAnyWindow(page);
+  await offer.getByRole('link', { name: 'the review of an earlier emergency' }).click();
+  const first = page.locator('li.emergency').first();
+  expect(new URL(page.url()).hash).toBe(`#${(await first.getAttribute('id')) ?? ''}`);
+  expect(await first.textContent()).toContain('review overdue');
+  expect(await page.locator(`[id="${grantId}"]`).textContent()).toContain('review overdue');
+  // o2 was skipped by nobody, and reads it only.
+  expect(await page.getByRole('button', { name: 'Close the review' }).count()).toBe(0);
+  await turn.withdraw();
 });
