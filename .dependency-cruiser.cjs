@@ -13,7 +13,16 @@ const table = {
   activities: { values: ['core', 'ledger'], types: ['workflows/messages.ts'] },
   ledger: { values: ['core'] },
   web: { values: ['core'] },
-  worker: { values: ['core', 'activities', 'ledger', 'workflows/messages.ts', 'client/payload-codec.ts'] },
+  worker: {
+    values: [
+      'core',
+      'activities',
+      'ledger',
+      'workflows/messages.ts',
+      'client/payload-codec.ts',
+      'client/grpc-interceptors.ts',
+    ],
+  },
   client: { values: ['core', 'workflows'] },
   gateway: { values: ['core', 'client', 'worker', 'activities', 'ledger', 'web'] },
   console: { values: ['core', 'client', 'ledger', 'web'] },

@@ -1,5 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { connect, type Holdpoint } from '../client';
+import { grpcInterceptors } from '../client/grpc-interceptors';
 import { dataConverterFor } from '../client/payload-codec';
 import { CliFailure } from './failure';
 import type { Io } from './io';
@@ -45,7 +46,11 @@ function notRunning(stateDir: string): CliFailure {
 async function connectToDev({ stateDir, dev }: Place & { kind: 'dev' }): Promise<Holdpoint> {
   if (dev === null) throw notRunning(stateDir);
   const { address, namespace } = dev.temporal;
-  const connection = await Connection.connect({ address, connectTimeout: '5s' }).catch(() => {
+  const connection = await Connection.connect({
+    address,
+    connectTimeout: '5s',
+    interceptors: grpcInterceptors(),
+  }).catch(() => {
     throw new CliFailure(
       'unreachable',
       `The Temporal server of "holdpoint dev" (process ${dev.pid}) does not answer at ${address}. Nothing was sent or recorded.`,

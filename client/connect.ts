@@ -4,6 +4,7 @@ import type { Decision, Verdict } from '../core/decision';
 import { TASK_QUEUE } from '../workflows/messages';
 import { decide } from './decide';
 import { holdpointError } from './errors';
+import { grpcInterceptors } from './grpc-interceptors';
 import { dataConverterFor } from './payload-codec';
 import { startTurn, type TurnStart } from './start-turn';
 import { typed } from './temporal-error';
@@ -55,7 +56,11 @@ export async function connect(options: ConnectOptions = {}): Promise<Holdpoint> 
 
 async function connectClient({ address, namespace, profile }: ConnectOptions): Promise<Client> {
   const config = loadClientConnectConfig(profile === undefined ? {} : { profile });
-  const target = { ...config.connectionOptions, ...(address === undefined ? {} : { address }), connectTimeout: '5s' };
+  const target = {
+    ...config.connectionOptions,
+    ...(address === undefined ? {} : { address }),
+    ...{ connectTimeout: '5s', interceptors: grpcInterceptors() },
+  };
   const connection = await Connection.connect(target).catch((cause: unknown) => {
     throw holdpointError(
       'TEMPORAL_UNREACHABLE',

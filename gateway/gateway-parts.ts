@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies';
 import { loadPermitKey, type PermitKey } from '../activities/permit-key';
+import { grpcInterceptors } from '../client/grpc-interceptors';
 import { dataConverterFor } from '../client/payload-codec';
 import { refusal, type Refusal } from '../core/errors';
 import { LedgerError, reasonOf } from '../ledger/ledger-error';
@@ -156,10 +157,12 @@ interface Temporal {
 async function connectTemporal({ temporal, payloadKey }: WorkerSettings): Promise<Temporal> {
   const { address, namespace, options } = temporal;
   const native = await NativeConnection.connect({ ...options, address });
-  const connection = await Connection.connect({ ...options, address }).catch(async (error: unknown) => {
-    await native.close();
-    throw error;
-  });
+  const connection = await Connection.connect({ ...options, address, interceptors: grpcInterceptors() }).catch(
+    async (error: unknown) => {
+      await native.close();
+      throw error;
+    },
+  );
   const client = new Client({ connection, namespace, dataConverter: dataConverterFor(payloadKey) });
   return {
     client,

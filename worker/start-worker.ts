@@ -2,6 +2,7 @@ import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, Worker, type NativeConnectionOptions, type WorkerOptions } from '@temporalio/worker';
 import { createActivities } from '../activities';
 import type { Dependencies } from '../activities/dependencies';
+import { grpcInterceptors } from '../client/grpc-interceptors';
 import { dataConverterFor } from '../client/payload-codec';
 import type { LedgerError } from '../ledger/ledger-error';
 import { startLedgerGuard } from './ledger-guard';
@@ -40,7 +41,11 @@ const STICKY_TIMEOUT = '2s';
 export async function startWorker(options: StartWorkerOptions): Promise<RunningWorker> {
   const { address, connectionOptions = {} } = options;
   const connection = await NativeConnection.connect({ ...connectionOptions, address });
-  const clientConnection = await Connection.connect({ ...connectionOptions, address });
+  const clientConnection = await Connection.connect({
+    ...connectionOptions,
+    address,
+    interceptors: grpcInterceptors(),
+  });
   const close = async (): Promise<void> => {
     await Promise.all([connection.close(), clientConnection.close()]);
   };
