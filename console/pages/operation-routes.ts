@@ -1,5 +1,6 @@
 import type { Hono } from 'hono';
 import { stream } from 'hono/streaming';
+import type { StreamingApi } from 'hono/utils/stream';
 import { issuesText } from '../../core/schema-issues';
 import type { Log } from '../../ledger/log';
 import type { Env, Reviews } from '../ports';
@@ -61,13 +62,24 @@ export function addOperations(pages: Hono<Env>, { reviews, log }: Deps): void {
 /** What operators take from the record, and what they add to it later. */
 function addRecord(pages: Hono<Env>, { reviews, log }: Deps): void {
   pages.get('/audit/export', (c) => {
-    const lines = reviews.auditExport(c.get('viewer'));
+    const viewer = c.get('viewer');
+    const lines = reviews.auditExport(viewer);
     if (lines === null) return showNotFound(c);
+    log.info({ by: viewer.name }, 'console.auditExport');
     c.header('Content-Type', 'application/jsonl; charset=utf-8');
     c.header('Content-Disposition', 'attachment; filename="holdpoint-audit.jsonl"');
-    return stream(c, async (to) => {
-      for await (const line of lines) await to.write(`${line}\n`);
-    });
+    const write = async (to: StreamingApi): Promise<void> => {
+      for await (const line of lines) {
+        if (to.aborted) return;
+        await to.write(`${line}\n`);
+      }
+    };
+    // An export that broke off has no last line, and `audit verify` says so.
+    const broken = (error: Error): Promise<void> => {
+      log.error({ error: String(error) }, 'console.auditExportFailed');
+      return Promise.resolve();
+    };
+    return stream(c, write, broken);
   });
 
   pages.post('/operations/:id/reversal', async (c) => {

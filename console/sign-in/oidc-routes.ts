@@ -28,7 +28,7 @@ export function addOidcRoutes(app: Hono<SignInEnv>, parts: SignInParts, settings
     const refused = tooManyAttempts(parts, c, 'oidc');
     if (refused !== null) return refused;
     const begun = await oidc.begin(`${origin}${CALLBACK}`);
-    if (!begun.ok) return failed(parts, c, begun);
+    if (!begun.ok) return failed(parts, c, { ...begun, to });
     const { url, ...checks } = begun.begun;
     cookies.set(c, 'holdpoint_sign_in', { value: await seals.sealStart({ ...checks, to }, START_MS), forMs: START_MS });
     return c.redirect(url);
@@ -41,26 +41,35 @@ export function addOidcRoutes(app: Hono<SignInEnv>, parts: SignInParts, settings
     if (refused !== null) return refused;
     const start = await seals.openStart(cookies.get(c, 'holdpoint_sign_in') ?? '');
     cookies.remove(c, 'holdpoint_sign_in');
-    if (start === null) return failed(parts, c, { ok: false, kind: 'refused', reason: 'not begun in this browser' });
+    if (start === null)
+      return failed(parts, c, { ok: false, kind: 'refused', reason: 'not begun in this browser', to: '/' });
     const answered = new URL(`${publicOrigin(parts.settings, c.env.incoming)}${CALLBACK}`);
     answered.search = new URL(c.req.url).search;
     const ended = await oidc.end(answered, start);
-    if (!ended.ok) return failed(parts, c, ended);
+    if (!ended.ok) return failed(parts, c, { ...ended, to: start.to });
     const person = await parts.personNamed(ended.claim);
     if (person !== null) return enter(parts, c, { person, by: 'oidc', to: start.to });
-    const page = noPersonPage(ended.claim);
+    const page = noPersonPage(ended.claim, start.to);
     return turnAway(parts, c, { by: 'oidc', status: 403, reason: 'no such person', page });
   });
 }
 
-const REFUSED = notSignedInPage(
-  'The sign-in at the provider did not come to its end: it was begun in another browser or too long ago, or the ' +
+const REFUSED = {
+  happened:
+    'The sign-in at the provider did not come to its end: it was begun in another browser or too long ago, or the ' +
     'provider did not confirm who you are.',
-  'Begin again.',
-);
-const UNAVAILABLE = notSignedInPage('The sign-in provider does not answer.', 'Try again, or tell an operator.');
+  next: 'Begin again.',
+};
+const UNAVAILABLE = {
+  happened: 'The sign-in provider does not answer.',
+  next: 'Try again, or tell an operator.',
+};
 
-function failed(parts: SignInParts, c: Context, { kind, reason }: Failed): Response | Promise<Response> {
-  const page = kind === 'unavailable' ? UNAVAILABLE : REFUSED;
+function failed(
+  parts: SignInParts,
+  c: Context,
+  { kind, reason, to }: Failed & { readonly to: string },
+): Response | Promise<Response> {
+  const page = notSignedInPage({ ...(kind === 'unavailable' ? UNAVAILABLE : REFUSED), to });
   return turnAway(parts, c, { by: 'oidc', status: kind === 'unavailable' ? 503 : 403, reason, page });
 }

@@ -56,13 +56,19 @@ export function linkPage(link: { readonly person: string; readonly code: string;
   };
 }
 
-/** That nobody was signed in, and why: one sentence, and what to do. */
-export function notSignedInPage(happened: string, next: string): SignInPage {
+/** That nobody was signed in, and why: one sentence, what to do, and where the way to sign in leads on to. */
+export function notSignedInPage({ happened, next, to }: NotSignedIn): SignInPage {
   const title = 'You are not signed in';
-  return { title, body: messagePage({ title, happened, recorded: NOBODY, next, more: again() }) };
+  return { title, body: messagePage({ title, happened, recorded: NOBODY, next, more: again(to) }) };
 }
 
-export function noPersonPage(claim: string): SignInPage {
+export interface NotSignedIn {
+  readonly happened: string;
+  readonly next: string;
+  readonly to: string;
+}
+
+export function noPersonPage(claim: string, to: string): SignInPage {
   const title = 'You may not sign in here';
   const body = messagePage({
     title,
@@ -70,13 +76,13 @@ export function noPersonPage(claim: string): SignInPage {
     recorded: NOBODY,
     next: html`An operator of Holdpoint adds this name to <code>people</code> of the policy, or to the
       <code>subjects</code> of one of them, and applies it.`,
-    more: again(),
+    more: again(to),
   });
   return { title, body };
 }
 
 const NOBODY = 'Nobody was signed in.';
 
-function again(): Html {
-  return html`<p><a href="/sign-in">Back to the sign-in</a></p>`;
+function again(to: string): Html {
+  return html`<p><a href="/sign-in?to=${encodeURIComponent(to)}">Back to the sign-in</a></p>`;
 }

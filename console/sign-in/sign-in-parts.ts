@@ -8,6 +8,7 @@ import type { ConsoleSettings } from '../settings';
 import type { Attempts } from './attempts';
 import type { Cookies } from './cookies';
 import type { Seals } from './sealed';
+import { ownPath } from './own-path';
 import { notSignedInPage } from './sign-in-pages';
 import type { SignInPage } from './sign-in-pages';
 import type { SpentIds } from './spent-ids';
@@ -54,11 +55,15 @@ export function answer(
 }
 
 /** A sign-in that came to nothing. `reason` goes to the log alone. */
-export function turnAway(
-  { log }: SignInParts,
-  c: Context,
-  away: { readonly by: Way; readonly status: 403 | 429 | 503; readonly reason: string; readonly page: SignInPage },
-): Response | Promise<Response> {
+export interface NotEntered {
+  readonly by: Way;
+  readonly status: 403 | 429 | 503;
+  readonly reason: string;
+  readonly page: SignInPage;
+}
+
+/** Says so on a page, and in the log why. */
+export function turnAway({ log }: SignInParts, c: Context, away: NotEntered): Response | Promise<Response> {
   const { by, status, reason, page } = away;
   const fields = { by, status, reason: showText(cut(reason, LONGEST_REASON)) };
   if (status === 503) log.error(fields, 'console.notSignedIn');
@@ -73,7 +78,11 @@ export function tooManyAttempts(
   by: Way,
 ): Response | Promise<Response> | null {
   if (parts.attempts(c.env.incoming.socket.remoteAddress ?? '')) return null;
-  const page = notSignedInPage('There were too many sign-ins from this address.', 'Try again in a minute.');
+  const page = notSignedInPage({
+    happened: 'There were too many sign-ins from this address.',
+    next: 'Try again in a minute.',
+    to: ownPath(c.req.query('to')),
+  });
   c.header('Retry-After', '60');
   return turnAway(parts, c, { by, status: 429, reason: 'too many attempts', page });
 }

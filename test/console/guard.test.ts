@@ -197,6 +197,21 @@ describe('a form', () => {
   });
 });
 
+describe('a form without a session', () => {
+  it.each([
+    ['/requests/7KQ2M4XB/decision', '%2Frequests%2F7KQ2M4XB'],
+    ['/operations/op_1/settlement', '%2Foperations%2Fop_1'],
+    ['/retrospectives/gr_1.1/review', '%2Fretrospectives'],
+    ['/second-reviews/op_1', '%2Fsecond-reviews'],
+    ['/grants/gr_1.1/revocation', '%2Fgrants'],
+    ['/retrospectivesx', '%2F'],
+  ])('to %s leads to the sign-in and back to its page', async (path, to) => {
+    const headers = { origin: server.url, 'content-type': 'application/x-www-form-urlencoded' };
+    const { text } = await send(`${server.url}${path}`, { method: 'POST', headers, body: 'a=b' });
+    expect(text).toContain(`<a href="/sign-in?to=${to}">Sign in</a>`);
+  });
+});
+
 describe('the API', () => {
   it("knows no cookie: a signed-in browser's request is as good as anybody's [WEB-3]", async () => {
     const browser = await signedIn(server);

@@ -45,6 +45,17 @@ describe('a sign-in link', () => {
     );
   });
 
+  it('that does not count leads back to the sign-in, and from there to where it would have led', async () => {
+    for (const to of ['/requests/7KQ2M4XB', '//evil.example']) {
+      const query = new URLSearchParams({ code: 'abc', to }).toString();
+      const own = to.startsWith('//') ? '%2F' : '%2Frequests%2F7KQ2M4XB';
+      const link = `<a href="/sign-in?to=${own}">Back to the sign-in</a>`;
+      expect((await send(`${server.url}/sign-in/link?${query}`)).text).toContain(link);
+      const posted = await new TestBrowser().post(`${server.url}/sign-in/link`, { code: 'abc', to });
+      expect(posted.text).toContain(link);
+    }
+  });
+
   it('that has expired, or is a session or an API token, is the same as a wrong one', async () => {
     const expired = (await link()).code;
     server.clock.aheadMs = 60_000;
