@@ -9,8 +9,9 @@ import { formField } from './form-field';
 import { GUARD_REFUSALS } from './guard-refusals';
 import type { GuardRefusal } from './guard-refusals';
 import { ownOrigin } from './own-origin';
-import { layout } from './pages/layout';
+import { layout, type Html } from './pages/layout';
 import { messagePage } from './pages/message-page';
+import { writtenIn } from './pages/written';
 import { setSecurityHeaders } from './security-headers';
 import type { ConsoleSettings } from './settings';
 import type { SignIn } from './sign-in/sign-in';
@@ -32,6 +33,8 @@ interface Refused {
   readonly refusal: GuardRefusal;
   /** What was refused, for the log: shortened, and with nothing hidden in it. */
   readonly found?: string;
+  /** What somebody wrote in a form. */
+  readonly written?: Html | null;
 }
 
 /**
@@ -61,8 +64,13 @@ function isForm({ req: { method, path } }: Context): boolean {
 
 async function takeForm(deps: GuardDeps, c: Context<GuardEnv>, next: Next): Promise<void> {
   const refused = await formRefused(deps, c);
-  if (refused === null) await next();
-  else c.res = await refuse(deps, c, refused);
+  if (refused === null) {
+    await next();
+    return;
+  }
+  // Words come back to a page of this console only, never to a foreign one that sent them.
+  const isOwn = refused.refusal !== GUARD_REFUSALS.origin;
+  c.res = await refuse(deps, c, { ...refused, written: isOwn ? await writtenIn(c) : null });
 }
 
 function strangerRefused({ settings }: GuardDeps, c: Context<GuardEnv>): Refused | null {
@@ -94,11 +102,16 @@ function pageOf(path: string): string {
   );
 }
 
-function refuse({ log }: GuardDeps, c: Context, { refusal, found }: Refused): Response | Promise<Response> {
+function refuse(
+  { log }: GuardDeps,
+  c: Context,
+  { refusal, found, written = null }: Refused,
+): Response | Promise<Response> {
   const { status, code, title, happened, recorded, next } = refusal;
   log.info({ status, code, ...(found === undefined ? {} : { found }) }, 'console.refused');
   if (!c.req.path.startsWith('/api/')) {
-    const more = html`<p><a href="/sign-in?to=${encodeURIComponent(pageOf(c.req.path))}">Sign in</a></p>`;
+    const more = html`<p><a href="/sign-in?to=${encodeURIComponent(pageOf(c.req.path))}">Sign in</a></p>
+      ${written}`;
     return c.html(layout({ title, viewer: null, csrf: null, body: messagePage({ ...refusal, more }) }), status);
   }
   const detail = `${happened} ${recorded} ${next}`;

@@ -6,7 +6,7 @@ import type { Log } from '../../ledger/log';
 import type { Env, GivenDecision, Reviews } from '../ports';
 import { decisionForm, type DecisionForm } from './form-schema';
 import { linkWith } from './link-with';
-import { showMalformed, showNotFound, showPage } from './show-page';
+import { showBadForm, showNotFound, showPage } from './show-page';
 import { refusedPage, verdictPage } from './verdict-page';
 
 interface Deps {
@@ -18,8 +18,8 @@ interface Deps {
 export function addDecision(app: Hono<Env>, deps: Deps): void {
   app.post('/requests/:id/decision', async (c) => {
     const form = decisionForm.safeParse(await c.req.parseBody());
-    if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
-    if (form.data.answer === 'allow' && form.data.read !== 'yes') return showMalformed(c, UNREAD);
+    if (!form.success) return showBadForm(c, issuesText(form.error, 'the form'));
+    if (form.data.answer === 'allow' && form.data.read !== 'yes') return showBadForm(c, UNREAD);
     const operationId = await operationOf(c, deps, c.req.param('id'));
     return operationId === null ? showNotFound(c) : decided(c, deps, givenBy(form.data, operationId));
   });

@@ -9,7 +9,7 @@ import { grantsPage } from './grants-page';
 import { linkWith } from './link-with';
 import { grantsQuery } from './page-queries';
 import { saidOfGrants } from './said';
-import { showConflict, showMalformed, showNotFound, showPage } from './show-page';
+import { showBadForm, showConflict, showMalformed, showNotFound, showPage } from './show-page';
 
 interface Deps {
   readonly reviews: Reviews;
@@ -31,7 +31,7 @@ export function addGrants(pages: Hono<Env>, { reviews, log }: Deps): void {
 
   pages.post('/grants/:id/revocation', async (c) => {
     const form = revocationForm.safeParse(await c.req.parseBody());
-    if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
+    if (!form.success) return showBadForm(c, issuesText(form.error, 'the form'));
     const grantId = c.req.param('id');
     const revoked = await reviews.revokeGrant(c.get('viewer'), { grantId, reason: form.data.reason });
     if (revoked === null || (!revoked.ok && revoked.grant === null)) return showNotFound(c);

@@ -45,11 +45,12 @@ export function failedPage(detail: Html | null): Html {
 }
 
 /** A form that is not one of this console's pages. */
-export function malformedPage(detail: Html | string): Html {
+export function malformedPage(detail: Html | string, more: Html | null = null): Html {
   return messagePage({
     title: 'This form cannot be read',
     happened: detail,
     recorded: 'Nothing was recorded.',
     next: html`Go back and send it from its page again, or start from <a href="/">the requests that wait</a>.`,
+    more,
   });
 }

@@ -9,7 +9,7 @@ import { operationPage } from './operation-page';
 import { operationsPage } from './operations-page';
 import { operationsQuery, saidQuery } from './page-queries';
 import { saidOfOperation } from './said';
-import { showConflict, showMalformed, showNotFound, showPage } from './show-page';
+import { showBadForm, showConflict, showMalformed, showNotFound, showPage } from './show-page';
 import { html } from 'hono/html';
 import { named } from './given';
 import { writtenView } from './written';
@@ -42,7 +42,7 @@ export function addOperations(pages: Hono<Env>, { reviews, log }: Deps): void {
 
   pages.post('/operations/:id/settlement', async (c) => {
     const form = settlementForm.safeParse(await c.req.parseBody());
-    if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
+    if (!form.success) return showBadForm(c, issuesText(form.error, 'the form'));
     const operationId = c.req.param('id');
     const { outcome, reason } = form.data;
     const settled = await reviews.settle(c.get('viewer'), { operationId, outcome, reason });
@@ -84,7 +84,7 @@ function addRecord(pages: Hono<Env>, { reviews, log }: Deps): void {
 
   pages.post('/operations/:id/reversal', async (c) => {
     const form = revocationForm.safeParse(await c.req.parseBody());
-    if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
+    if (!form.success) return showBadForm(c, issuesText(form.error, 'the form'));
     const operationId = c.req.param('id');
     const reported = await reviews.reportReversal(c.get('viewer'), { operationId, reason: form.data.reason });
     if (reported === null) return showNotFound(c);

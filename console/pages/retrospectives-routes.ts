@@ -8,7 +8,7 @@ import { named } from './given';
 import { linkWith } from './link-with';
 import { grantsQuery } from './page-queries';
 import { retrospectivesPage } from './retrospectives-page';
-import { showConflict, showMalformed, showNotFound, showPage } from './show-page';
+import { showBadForm, showConflict, showMalformed, showNotFound, showPage } from './show-page';
 import { writtenView } from './written';
 
 interface Deps {
@@ -34,7 +34,7 @@ export function addRetrospectives(pages: Hono<Env>, { reviews, log }: Deps): voi
 
   pages.post('/retrospectives/:id/review', async (c) => {
     const form = retrospectiveForm.safeParse(await c.req.parseBody());
-    if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
+    if (!form.success) return showBadForm(c, issuesText(form.error, 'the form'));
     const grantId = c.req.param('id');
     const { finding, note } = form.data;
     const closed = await reviews.closeRetrospective(c.get('viewer'), { grantId, finding, note });

@@ -8,7 +8,7 @@ import { named } from './given';
 import { linkWith } from './link-with';
 import { saidQuery } from './page-queries';
 import { secondReviewPage } from './second-review-page';
-import { showConflict, showMalformed, showPage } from './show-page';
+import { showBadForm, showConflict, showPage } from './show-page';
 import { writtenView } from './written';
 
 interface Deps {
@@ -36,7 +36,7 @@ export function addSecondReviews(pages: Hono<Env>, { reviews, log }: Deps): void
 
   pages.post('/second-reviews/:id', async (c) => {
     const form = secondReviewForm.safeParse(await c.req.parseBody());
-    if (!form.success) return showMalformed(c, issuesText(form.error, 'the form'));
+    if (!form.success) return showBadForm(c, issuesText(form.error, 'the form'));
     const operationId = c.req.param('id');
     const { revision, answer, note } = form.data;
     const given = await reviews.giveSecondReview(c.get('viewer'), { operationId, revision, answer, note });

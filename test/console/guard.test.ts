@@ -212,6 +212,29 @@ describe('a form without a session', () => {
   });
 });
 
+describe('what was typed in a form that the guard refuses', () => {
+  const type = (headers: Record<string, string>) => {
+    const body = 'csrf=x&answer=deny&reason=not+%3Cb%3Ebefore%3C%2Fb%3E%0D%0Athe+backup&ticket=INC-7';
+    const sent = { 'content-type': 'application/x-www-form-urlencoded', ...headers };
+    return send(`${server.url}/requests/7KQ2M4XB/decision`, { method: 'POST', headers: sent, body });
+  };
+
+  it('comes back as text, where a page of this console sent it', async () => {
+    const { status, text } = await type({ origin: server.url });
+    expect(status).toBe(403);
+    expect(text).toContain('What you wrote: <bdi class="given" dir="ltr">INC-7</bdi>');
+    expect(text).toContain('not &lt;b&gt;before&lt;/b&gt;\nthe backup</pre>');
+  });
+
+  it('does not come back, where a foreign page sent it', async () => {
+    const { status, text } = await type({ origin: 'https://evil.example' });
+    expect(status).toBe(403);
+    expect(text).not.toContain('What you wrote');
+    const { text: none } = await type({});
+    expect(none).not.toContain('What you wrote');
+  });
+});
+
 describe('the API', () => {
   it("knows no cookie: a signed-in browser's request is as good as anybody's [WEB-3]", async () => {
     const browser = await signedIn(server);

@@ -128,6 +128,13 @@ describe('an emergency that is refused', () => {
     expect(page).not.toContain('name="ticket"');
   });
 
+  it('is given back in words where its form cannot be read', async () => {
+    const unread = new URLSearchParams({ ...FORM, read: '' });
+    const answer = await pagesApp({}).request(`/requests/${OPERATION_ID}/decision`, { method: 'POST', body: unread });
+    expect(answer.status).toBe(400);
+    expect(await text(answer)).toContain('What you wrote: <bdi class="given" dir="ltr">INC-7</bdi>');
+  });
+
   it('that was not recorded offers the same decision again, and no other', async () => {
     const page = await text(await send(offering(), 'notRecorded'));
     expect([...page.matchAll(/name="decisionId" value="([^"]*)"/g)].map(([, id]) => id)).toEqual(['d-1']);
