@@ -4,7 +4,7 @@ import { given, named } from './given';
 import type { Html } from './layout';
 import { argumentsView } from './material-view';
 import { reviewsNav } from './reviews-nav';
-import { absolute, ago, moment } from './time';
+import { absolute, ago } from './time';
 import { count } from './words';
 
 type Emergency = RetrospectivesView['emergencies'][number];
@@ -86,7 +86,7 @@ function closedView({ closed, dueAtMs }: Emergency, nowMs: number): Html {
   return closed === null
     ? html`<div>
         <dt>Review</dt>
-        <dd>due ${moment(dueAtMs, nowMs)}</dd>
+        <dd>${dueAtMs <= nowMs ? 'overdue since' : 'due'} ${absolute(dueAtMs)}</dd>
       </div>`
     : html`<div>
         <dt>Found</dt>
@@ -99,11 +99,11 @@ function reviewForm(grantId: string, csrf: string): Html {
     <input type="hidden" name="csrf" value="${csrf}" />
     <fieldset>
       <legend>Your review</legend>
-      <p>
+      <p class="tick">
         <input type="radio" id="yes-${grantId}" name="finding" value="justified" required autocomplete="off" />
         <label for="yes-${grantId}">The emergency was justified</label>
       </p>
-      <p>
+      <p class="tick">
         <input type="radio" id="no-${grantId}" name="finding" value="notJustified" required autocomplete="off" />
         <label for="no-${grantId}">It was not</label>
       </p>

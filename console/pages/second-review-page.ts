@@ -54,11 +54,11 @@ function requestView(request: ApprovalRequest, { csrf, nowMs, left }: Asking): H
       <input type="hidden" name="revision" value="${request.revision}" />
       <fieldset>
         <legend>What would you have answered?</legend>
-        <p>
+        <p class="tick">
           <input type="radio" id="second-allow" name="answer" value="allow" required autocomplete="off" />
           <label for="second-allow">Allow</label>
         </p>
-        <p>
+        <p class="tick">
           <input type="radio" id="second-deny" name="answer" value="deny" required autocomplete="off" />
           <label for="second-deny">Deny</label>
         </p>
@@ -80,7 +80,7 @@ function doneView({ done }: SecondReviewsView): Html | null {
     <ul class="requests">
       ${done.map(
         ({ request, answer, deciders, second }) =>
-          html`<li class="row">
+          html`<li class="row told">
             <a href="/requests/${request.operationId}?revision=${request.revision}"
               >${named(request.server)} / ${named(request.tool)}</a
             >: ${named(deciders.join(', '))} answered ${answer}, ${named(second?.by ?? '')} would have answered

@@ -96,6 +96,9 @@ test('somebody on call allows as an emergency on the page, and one of those who 
   ])
     expect(await row.textContent()).toContain(shown);
   await fitsAnyWindow(other);
+  // Wide as the window is, one thing comes below the other.
+  const parts = await Promise.all((await row.locator('> *').all()).map((part) => part.boundingBox()));
+  expect(new Set(parts.map((box) => box?.x)).size).toBe(1);
   await other.getByLabel('It was not').check();
   await other.getByLabel('What you found, and what follows from it').fill('it could have waited');
   expect(await press(other, 'Close the review')).toBe(200);
