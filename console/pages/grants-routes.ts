@@ -10,6 +10,7 @@ import { linkWith } from './link-with';
 import { grantsQuery } from './page-queries';
 import { saidOfGrants } from './said';
 import { showBadForm, showConflict, showMalformed, showNotFound, showPage } from './show-page';
+import { writtenView } from './written';
 
 interface Deps {
   readonly reviews: Reviews;
@@ -42,6 +43,7 @@ export function addGrants(pages: Hono<Env>, { reviews, log }: Deps): void {
       happened: html`${named(revoked.detail)}.`,
       recorded: 'Nothing was recorded.',
       next: html`<a href="/grants?all=1">Read what became of it</a>`,
+      more: writtenView([form.data.reason]),
     });
   });
 }
