@@ -1,4 +1,5 @@
 import { emergencyAsks } from '../core/emergency';
+import { EMERGENCY_MS } from '../core/grant';
 import { describeStep } from '../core/judge-decision';
 import type { Policy } from '../core/policy';
 import type { ApprovalRequest } from '../core/request';
@@ -72,7 +73,7 @@ function emergencyLines({ request, standing, policy }: CardView, paint: Paint): 
     const [step] = steps.filter(({ kind }) => kind === 'rule');
     const people = step?.kind === 'rule' ? eligibleReviewers(policy, step.approvers).map(safe).join(', ') : '';
     const who = step === undefined ? '' : `${safe(describeStep(step))} (${people})`;
-    const permits = `permits ${validityText(validity, bind)}, in 15 minutes at most`;
+    const permits = `permits ${validityText(validity, bind)}, in ${duration(EMERGENCY_MS)} at most`;
     return line(
       'emergency',
       `${paint.red(`rule ${safe(rule?.id ?? '')}`)}: ${who} may skip them; ${permits}; it is reviewed after`,

@@ -1,4 +1,5 @@
 import { canonicalJson, type JsonValue } from '../core/json';
+import { EMERGENCY_MS } from '../core/grant';
 import { describeStep } from '../core/judge-decision';
 import type { Person, Policy, Rule, RuleScope } from '../core/policy';
 import type { PolicyProblem } from '../core/policy-fault';
@@ -47,7 +48,7 @@ function ruleText(rule: Rule, policy: Policy): string {
     return [
       head,
       `      asks about nothing; ${step} (${people}) may skip those whom another rule asks, with ticket and reason`,
-      `      that permits ${validityText(rule.validity, rule.bind)}, in 15 minutes at most`,
+      `      that permits ${validityText(rule.validity, rule.bind)}, in ${duration(EMERGENCY_MS)} at most`,
     ].join('\n');
   }
   const end =

@@ -1,3 +1,4 @@
+import { isNativeError } from 'node:util/types';
 import { InterceptingCall, Metadata, status } from '@grpc/grpc-js';
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor, type ConnectionOptions } from '@temporalio/client';
 
@@ -17,8 +18,9 @@ const closable: Interceptor = (options, nextCall) => new InterceptingCall(opened
 function opened(open: () => Call): Call {
   try {
     return open();
-  } catch {
-    return CLOSED;
+  } catch (error) {
+    if (isNativeError(error) && error.message === 'Channel has been shut down') return CLOSED;
+    throw error;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Decision, Verdict, VerdictCode } from '../core/decision';
+import { isBlank } from '../core/display';
 import { notShown } from '../core/review';
 import { decisionOn } from '../client/decision-on';
 import { signDecision } from '../client/sign-decision';
@@ -29,7 +30,7 @@ export async function decide(deps: Deciding, viewer: Viewer, given: GivenDecisio
   const { operationId, revision, answer, reason = '', reviewer = viewer.name } = given;
   if (reviewer !== viewer.name)
     return refused('OTHER_REVIEWER', `you are signed in as ${viewer.name}, and decide under no other name`);
-  if (answer === 'deny' && reason.replace(BLANK, '') === '')
+  if (answer === 'deny' && isBlank(reason))
     return refused('REASON_MISSING', 'a denial needs a reason: it reaches the agent');
   const revisions = await revisionsOf(ledger.store.db, operationId);
   const meant = revisions.find(({ request }) => request.revision === revision) ?? revisions.at(-1);
@@ -44,9 +45,6 @@ export async function decide(deps: Deciding, viewer: Viewer, given: GivenDecisio
   if (isStranger && !COUNTS.includes(verdict.code)) return { kind: 'notFound' };
   return { kind: 'verdict', verdict: await withOwnReason(deps, decision, verdict) };
 }
-
-/** What nobody sees. */
-const BLANK = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu;
 
 const COUNTS: readonly VerdictCode[] = ['accepted', 'alreadyDecided'];
 

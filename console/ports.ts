@@ -8,7 +8,7 @@ import type { GrantRecord } from '../ledger/grant-queries';
 import type { Revoked } from '../ledger/commands/grants';
 import type { SecondReviewed, SecondReviewGiven } from '../ledger/commands/give-second-review';
 import type { Reported } from '../ledger/commands/report-reversal';
-import type { Reviewed } from '../ledger/commands/retrospectives';
+import type { RetrospectiveReviewed } from '../ledger/commands/retrospectives';
 import type { RetrospectiveRecord } from '../ledger/retrospective-queries';
 import type { SampledDecision } from '../ledger/second-reviews';
 import type { Settled } from '../ledger/commands/outcomes';
@@ -187,7 +187,7 @@ export interface Reviews {
   closeRetrospective(
     viewer: Viewer,
     review: { readonly grantId: string; readonly finding: Finding; readonly note: string },
-  ): Promise<Reviewed | null>;
+  ): Promise<RetrospectiveReviewed | null>;
   secondReviews(viewer: Viewer): Promise<SecondReviewsView>;
   giveSecondReview(viewer: Viewer, given: Omit<SecondReviewGiven, 'by' | 'verified'>): Promise<SecondReviewed>;
   /** Operators only; null for everybody else. */

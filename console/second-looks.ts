@@ -1,6 +1,6 @@
 import type { Policy } from '../core/policy';
 import { emergencyReviewers } from '../core/retrospective';
-import { maySecondReview, SECOND_REVIEW_SHARE } from '../core/second-review';
+import { maySecondReview, secondReviewShareOf } from '../core/second-review';
 import { listRetrospectives, overdueRetrospective, type RetrospectiveRecord } from '../ledger/retrospective-queries';
 import { sampledDecisions } from '../ledger/second-reviews';
 import type { Deciding } from './decide';
@@ -62,7 +62,7 @@ async function secondReviews({ ledger }: Deciding, viewer: Viewer): Promise<Seco
   const nowMs = await store.nowMs();
   const policy = (await ledger.activePolicy())?.policy ?? null;
   if (policy === null) return { open: [], done: [], nowMs };
-  const share = policy.console?.secondReviewShare ?? SECOND_REVIEW_SHARE;
+  const share = secondReviewShareOf(policy);
   const sample = await sampledDecisions(store.db, { share, sinceMs: nowMs - SAMPLED_MS });
   const theirs = sample.filter((decision) => maySecondReview(policy, viewer.name, decision));
   return {

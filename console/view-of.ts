@@ -1,4 +1,4 @@
-import { emergencyAsks } from '../core/emergency';
+import { emergencyAsks, reviewWithinMs } from '../core/emergency';
 import type { Ask } from '../core/evaluation';
 import type { Policy } from '../core/policy';
 import { askedOf, judgedFor, judgedInEmergency, notShown } from '../core/review';
@@ -58,15 +58,10 @@ function offerOf(
       ...{ rule, ask, overdue },
       skipped: skippedApprovers(policy, request.ask),
       reviewers: emergencyReviewers(policy, { ask: request.ask, requester: request.requester, deciders }),
-      reviewWithinMs: reviewWithinMs(policy, rule),
+      reviewWithinMs: reviewWithinMs(policy, rule) ?? 0,
       may: mayGive(seen, 'allow', judged),
     },
   ];
-}
-
-function reviewWithinMs({ rules }: Policy, id: string): number {
-  const emergency = rules.find((rule) => rule.id === id)?.emergency ?? false;
-  return emergency === false ? 0 : emergency.reviewWithinMs;
 }
 
 /** Why an allow is off: the material fields that nobody can see. */

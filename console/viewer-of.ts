@@ -1,10 +1,8 @@
 import type { Policy } from '../core/policy';
 import type { Active } from '../ledger/ledger';
 import { personOf } from '../core/policy-lookup';
-import { eligibleReviewers, personForSubject } from '../core/reviewers';
+import { operatorsOf, personForSubject } from '../core/reviewers';
 import type { Identified, Viewer } from './ports';
-
-const NOBODY = { groups: [], people: [] } as const;
 
 /** The person whom a sign-in names, as the policy knows them now; null where it lists them no more. */
 export function viewerOf(
@@ -15,7 +13,7 @@ export function viewerOf(
   const { policy, trust } = active;
   const person = personOf(policy, name);
   if (person === null) return null;
-  const isOperator = eligibleReviewers(policy, policy.console?.operators ?? NOBODY).includes(name);
+  const isOperator = operatorsOf(policy).includes(name);
   return { name, groups: person.groups, isOperator, sessionId, signedInAtMs, trust };
 }
 

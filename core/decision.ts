@@ -25,7 +25,8 @@ export interface Decision {
 
 /**
  * The typed answer to a decision. `accepted`: it counts; `alreadyDecided`: another gave the same answer first;
- * `conflict`: another answer stands; `emergencyRefused`: not an emergency that the policy knows, or not now; `late`: the deadline had passed; `stale`: another revision or digest is open;
+ * `conflict`: another answer stands; `late`: the deadline had passed; `stale`: another revision or digest is open;
+ * `emergencyRefused`: no emergency rule fits, its ticket or reason is missing, or an earlier one's review is overdue;
  * `notRecorded`: the ledger did not take it in time, and `detail` names it; send the same decision again.
  */
 export type VerdictCode =

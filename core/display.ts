@@ -169,3 +169,8 @@ function objectLines(value: JsonObject, newline: string, step: string): string {
 function literal(text: string): string {
   return `"${showText(text, 'block').replace(/["\\\n\t]/g, (char) => JSON.stringify(char).slice(1, -1))}"`;
 }
+
+/** Whether a text holds nothing that anybody could see. */
+export function isBlank(text: string): boolean {
+  return text.replace(/[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu, '') === '';
+}

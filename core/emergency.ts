@@ -1,6 +1,7 @@
 import type { Decision } from './decision';
 import type { Ask, CallFacts } from './evaluation';
-import { addToTotals } from './grant';
+import { isBlank } from './display';
+import { withinTotals } from './evaluate-policy';
 import {
   judgeAllow,
   judgeSpeaker,
@@ -10,7 +11,6 @@ import {
   type Judgement,
   type SignatureCheck,
 } from './judge-decision';
-import { amountsOf } from './material';
 import type { Policy, Rule } from './policy';
 import { conditionsHold } from './policy-conditions';
 import { emergencyReviewers } from './retrospective';
@@ -40,17 +40,21 @@ function askUnder(
   { material }: EmergencyFacts,
   ask: Ask,
 ): Ask {
-  const strictest = strictestValidity([ask.validity, validity]);
-  const fits = addToTotals(strictest, {}, amountsOf(material)) !== null;
   return {
     ...ask,
     rule: { id, version },
     matched: [...ask.matched, { id, version, scope: 'tools' }],
     steps: [...ask.steps.filter(({ kind }) => kind === 'confirm'), { kind: 'rule', approvers, selfApproval }],
-    validity: fits ? strictest : { kind: 'once' },
+    validity: withinTotals(strictestValidity([ask.validity, validity]), { material }),
     escalate: [],
     emergency: true,
   };
+}
+
+/** How soon an emergency under this rule has to be reviewed; null for a rule that is none. */
+export function reviewWithinMs({ rules }: Policy, id: string): number | null {
+  const emergency = rules.find((rule) => rule.id === id)?.emergency ?? false;
+  return emergency === false ? null : emergency.reviewWithinMs;
 }
 
 function refusalBy({ id, emergency, server, scope, when }: Rule, facts: EmergencyFacts): string | null {
@@ -134,11 +138,6 @@ function reviewable(
   const under = counted.filter((entry) => entry.answer === 'allow' && entry.emergency === emergency.rule);
   const deciders = [...under.map((entry) => entry.reviewer), reviewer];
   return emergencyReviewers(policy, { ask, requester, deciders }).length > 0;
-}
-
-/** Nothing that anybody could see. */
-export function isBlank(text: string): boolean {
-  return text.replace(/[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/gu, '') === '';
 }
 
 function refused(detail: string): Judged {

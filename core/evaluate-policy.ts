@@ -71,7 +71,7 @@ function askOf(deciding: Rule, matched: readonly Rule[], { steps, facts }: Askin
 }
 
 /** A call that alone crosses a window's total, or whose amount cannot be told, cannot be one of its uses: it is asked once. */
-function withinTotals(validity: Validity, { material }: CallFacts): Validity {
+export function withinTotals(validity: Validity, { material }: Pick<CallFacts, 'material'>): Validity {
   return addToTotals(validity, {}, amountsOf(material)) === null ? { kind: 'once' } : validity;
 }
 

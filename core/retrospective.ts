@@ -1,7 +1,7 @@
 import type { Ask } from './evaluation';
 import type { Policy } from './policy';
 import type { Requester } from './requester';
-import { eligibleReviewers, isSelf } from './reviewers';
+import { eligibleReviewers, isSelf, operatorsOf } from './reviewers';
 
 /** What the review of an emergency found. */
 export type Finding = 'justified' | 'notJustified';
@@ -27,6 +27,5 @@ export function skippedApprovers(policy: Policy, ask: Ask): readonly string[] {
 export function emergencyReviewers(policy: Policy, { ask, requester, deciders }: Emergency): readonly string[] {
   const apart = (name: string) => !deciders.includes(name) && !isSelf(policy, name, requester);
   const skipped = skippedApprovers(policy, ask).filter(apart);
-  const operators = policy.console?.operators ?? { groups: [], people: [] };
-  return skipped.length > 0 ? skipped : eligibleReviewers(policy, operators).filter(apart);
+  return skipped.length > 0 ? skipped : operatorsOf(policy).filter(apart);
 }

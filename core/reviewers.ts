@@ -16,6 +16,11 @@ export function eligibleReviewers(
     .sort();
 }
 
+/** The people who operate the console; none where the policy says nothing of one. */
+export function operatorsOf(policy: Pick<Policy, 'people' | 'console'>): string[] {
+  return policy.console === undefined ? [] : eligibleReviewers(policy, policy.console.operators);
+}
+
 /** The person behind a requester name; null where no person of the policy has it. */
 export function personForSubject(policy: Policy, subject: string): Person | null {
   return Object.values(policy.people).find((person) => person.subjects.includes(subject)) ?? null;

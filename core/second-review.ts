@@ -1,10 +1,15 @@
 import type { Policy } from './policy';
 import type { ApprovalRequest } from './request';
 import { mayReview } from './review';
-import { eligibleReviewers, isSelf } from './reviewers';
+import { isSelf, operatorsOf } from './reviewers';
 
-/** Of the requests that people decided, the share that is reviewed a second time where the policy says nothing. */
-export const SECOND_REVIEW_SHARE = 0.05;
+/** Where the policy says nothing. */
+const USUAL_SHARE = 0.05;
+
+/** Of what people decide, how much is reviewed a second time. */
+export function secondReviewShareOf({ console }: Policy): number {
+  return console?.secondReviewShare ?? USUAL_SHARE;
+}
 
 /**
  * Whether a decided request is in the sample. `factHash` is the hex hash of the audit record that closed it, which nobody
@@ -21,6 +26,5 @@ export function maySecondReview(
   { request, deciders }: { readonly request: ApprovalRequest; readonly deciders: readonly string[] },
 ): boolean {
   if (deciders.includes(person) || isSelf(policy, person, request.requester)) return false;
-  const operators = policy.console?.operators ?? { groups: [], people: [] };
-  return mayReview(policy, request, person) || eligibleReviewers(policy, operators).includes(person);
+  return mayReview(policy, request, person) || operatorsOf(policy).includes(person);
 }

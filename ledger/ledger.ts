@@ -27,7 +27,7 @@ import { applyPolicy, createPolicyReader, type ActivePolicy, type NewPolicy } fr
 import { noteRefusal, type RefusedCall } from './commands/note-refusal';
 import { readCall } from './commands/read-call';
 import { recordDecision, type DecisionAnswer } from './commands/record-decision';
-import { closeRetrospective, type Review, type Reviewed } from './commands/retrospectives';
+import { closeRetrospective, type RetrospectiveReview, type RetrospectiveReviewed } from './commands/retrospectives';
 import { giveSecondReview, type SecondReviewed, type SecondReviewGiven } from './commands/give-second-review';
 import { reportReversal, type Reported, type Reversal } from './commands/report-reversal';
 import { withdraw } from './commands/withdraw';
@@ -67,7 +67,7 @@ export interface Ledger {
   noteDelivered(call: { readonly callKey: string; readonly operationId: string }): Promise<void>;
   revokeGrant(revocation: Revocation): Promise<Revoked>;
   /** Closes the review of an emergency. */
-  closeRetrospective(review: Review): Promise<Reviewed>;
+  closeRetrospective(review: RetrospectiveReview): Promise<RetrospectiveReviewed>;
   reportReversal(reversal: Reversal): Promise<Reported>;
   /** For the blind second review of a sample of decisions. */
   giveSecondReview(given: SecondReviewGiven): Promise<SecondReviewed>;

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import { decisionOn, type Decision, type Verdict, type VerdictCode } from '../../client';
-import { isBlank } from '../../core/emergency';
+import { isBlank } from '../../core/display';
 import { personOf } from '../../core/policy-lookup';
 import type { ApprovalRequest } from '../../core/request';
 import { revisionsOf } from '../../ledger/queries';

@@ -1,6 +1,6 @@
-import { isBlank } from '../../core/emergency';
+import { isBlank } from '../../core/display';
 import type { Policy } from '../../core/policy';
-import { isSampled, maySecondReview, SECOND_REVIEW_SHARE } from '../../core/second-review';
+import { isSampled, maySecondReview, secondReviewShareOf } from '../../core/second-review';
 import { sampledDecision, type SecondReview } from '../second-reviews';
 import type { Tx } from '../transaction';
 import { lockOperation } from './locate';
@@ -26,8 +26,8 @@ export async function giveSecondReview(
   const refused = (detail: string) => ({ ok: false, detail }) as const;
   await lockOperation(tx, operationId);
   const found = await sampledDecision(tx.db, { operationId, revision });
-  const share = policy.console?.secondReviewShare ?? SECOND_REVIEW_SHARE;
-  const isOpen = found !== null && isSampled(found.factHash, share) && maySecondReview(policy, by, found);
+  const isOpen =
+    found !== null && isSampled(found.factHash, secondReviewShareOf(policy)) && maySecondReview(policy, by, found);
   if (!isOpen) return refused(`revision ${revision} of ${operationId} is not for ${by} to review a second time`);
   if (found.second !== null) return refused(`${found.second.by} reviewed it before`);
   if (answer === 'deny' && isBlank(note)) return refused('say what you would have denied it for');

@@ -1,4 +1,4 @@
-import { isBlank } from '../../core/emergency';
+import { isBlank } from '../../core/display';
 import type { Tx } from '../transaction';
 import { operationEvent } from './events';
 import { lockOperation, operationOf } from './locate';

@@ -1,4 +1,5 @@
-import { isBlank } from '../../core/emergency';
+import { isBlank } from '../../core/display';
+import { reviewWithinMs } from '../../core/emergency';
 import { canonicalJson } from '../../core/json';
 import { jsonOf } from '../../core/json-record';
 import type { Policy } from '../../core/policy';
@@ -27,7 +28,8 @@ interface Allowed {
 /** Opens the review of an emergency that was just allowed, and tells those whom it skipped. */
 export async function openRetrospective(tx: Tx, { row, grant, decision, policy }: Allowed): Promise<void> {
   const { emergency, reason = '' } = messageOf(decision);
-  if (emergency === undefined) return;
+  const withinMs = emergency === undefined ? null : reviewWithinMs(policy, emergency.rule);
+  if (emergency === undefined || withinMs === null) throw new Error('only an emergency is reviewed');
   const request = cardOf(row);
   const skipped = skippedApprovers(policy, request.ask);
   const entry: RetrospectiveRow = {
@@ -38,7 +40,7 @@ export async function openRetrospective(tx: Tx, { row, grant, decision, policy }
     reason,
     skipped: canonicalJson(skipped),
     opened_at: tx.nowMs,
-    due_at: tx.nowMs + reviewWithinMs(policy, emergency.rule),
+    due_at: tx.nowMs + withinMs,
     closed_at: null,
     closed_by: null,
     finding: null,
@@ -52,13 +54,8 @@ export async function openRetrospective(tx: Tx, { row, grant, decision, policy }
   tx.emit(emergencyEvent('allowed', grant, { ...body, deciders, request: jsonOf(request) }));
 }
 
-function reviewWithinMs(policy: Policy, id: string): number {
-  const emergency = policy.rules.find((rule) => rule.id === id)?.emergency ?? false;
-  if (emergency === false) throw new Error(`${id} is no emergency rule`);
-  return emergency.reviewWithinMs;
-}
-
-export interface Review {
+/** What one of those who were skipped found. */
+export interface RetrospectiveReview {
   readonly grantId: string;
   readonly finding: Finding;
   readonly by: string;
@@ -67,13 +64,13 @@ export interface Review {
   readonly verified?: boolean;
 }
 
-export type Reviewed = { readonly ok: true } | { readonly ok: false; readonly detail: string };
+export type RetrospectiveReviewed = { readonly ok: true } | { readonly ok: false; readonly detail: string };
 
 /** Closes the review of an emergency with what one of those whom it skipped found. */
 export async function closeRetrospective(
   tx: Tx,
-  { review, policy }: { review: Review; policy: Policy },
-): Promise<Reviewed> {
+  { review, policy }: { review: RetrospectiveReview; policy: Policy },
+): Promise<RetrospectiveReviewed> {
   const { grantId, finding, by, note, verified = false } = review;
   const refused = (detail: string) => ({ ok: false, detail }) as const;
   const found = await retrospectiveOf(tx, grantId);

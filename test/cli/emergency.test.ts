@@ -32,7 +32,7 @@ const emergency = ['--as', 'o1', '--emergency', 'break-glass', '--ticket', 'INC-
 test('a waiting request says who may skip its approvers in an emergency', async () => {
   const { shortId } = await openRequest();
   expect((await stage.run(['show', shortId])).stdout).toContain(
-    'emergency   rule break-glass: 1 of oncall (o1) may skip them; permits this one operation, once, in 15 minutes at most; it is reviewed after',
+    'emergency   rule break-glass: 1 of oncall (o1) may skip them; permits this one operation, once, in 15 min at most; it is reviewed after',
   );
 });
 
