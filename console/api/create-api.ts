@@ -13,6 +13,7 @@ import { problem } from './problem';
 import { addReportRoutes } from './report-routes';
 import { addRequestRoutes } from './request-routes';
 import type { Api } from './routes';
+import { addSecondReviewRoutes } from './second-review-routes';
 import { addViewerRoutes } from './viewer-routes';
 
 /** Where whoever composes the console mounts the API. */
@@ -37,6 +38,7 @@ export function createApi(deps: ApiDeps): OpenAPIHono<Env> {
   addOperationRoutes(api, deps);
   addGrantRoutes(api, deps);
   addRetrospectiveRoutes(api, deps);
+  addSecondReviewRoutes(api, deps);
   addReportRoutes(api, deps);
   addViewerRoutes(api, deps);
   addDocument(api);

@@ -30,6 +30,7 @@ export const PROBLEMS = {
   NOT_SETTLED: { status: 409, title: 'The outcome is not settled' },
   NOT_REVERSED: { status: 409, title: 'The reversal is not recorded' },
   NOT_REVIEWED: { status: 409, title: 'The review is not closed' },
+  NOT_SECOND_REVIEWED: { status: 409, title: 'The second review is not on record' },
   NOT_REVOKED: { status: 409, title: 'The grant is not revoked' },
   BODY_TOO_LARGE: { status: 413, title: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'The body is not JSON' },

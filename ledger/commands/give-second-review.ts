@@ -15,7 +15,12 @@ export interface SecondReviewGiven extends Omit<SecondReview, 'atMs'> {
 /** `agrees` is told once the review is on record, and not before. */
 export type SecondReviewed =
   | { readonly ok: true; readonly agrees: boolean; readonly decided: 'allow' | 'deny' }
-  | { readonly ok: false; readonly detail: string };
+  | {
+      readonly ok: false;
+      /** `notOpen`: there is none for this person, whatever else there is. */
+      readonly code: 'notOpen' | 'done' | 'noteMissing';
+      readonly detail: string;
+    };
 
 /** Records what somebody would have answered to a decided request of the sample. It changes nothing about the decision. */
 export async function giveSecondReview(
@@ -23,14 +28,15 @@ export async function giveSecondReview(
   { given, policy }: { given: SecondReviewGiven; policy: Policy },
 ): Promise<SecondReviewed> {
   const { operationId, revision, answer, by, note, verified = false } = given;
-  const refused = (detail: string) => ({ ok: false, detail }) as const;
+  const refused = (code: 'notOpen' | 'done' | 'noteMissing', detail: string) => ({ ok: false, code, detail }) as const;
   await lockOperation(tx, operationId);
   const found = await sampledDecision(tx.db, { operationId, revision });
   const isOpen =
     found !== null && isSampled(found.factHash, secondReviewShareOf(policy)) && maySecondReview(policy, by, found);
-  if (!isOpen) return refused(`revision ${revision} of ${operationId} is not for ${by} to review a second time`);
-  if (found.second !== null) return refused(`${found.second.by} reviewed it before`);
-  if (answer === 'deny' && isBlank(note)) return refused('say what you would have denied it for');
+  if (!isOpen)
+    return refused('notOpen', `revision ${revision} of ${operationId} is not for ${by} to review a second time`);
+  if (found.second !== null) return refused('done', `${found.second.by} reviewed it before`);
+  if (answer === 'deny' && isBlank(note)) return refused('noteMissing', 'say what you would have denied it for');
   const agrees = answer === found.answer;
   await tx.db
     .insertInto('second_reviews')

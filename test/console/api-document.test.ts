@@ -40,6 +40,8 @@ it('documents every route, each with an id of its own', () => {
     'POST /grants/{id}/revocation revokeGrant',
     'GET /retrospectives listRetrospectives',
     'POST /retrospectives/{id}/review closeRetrospective',
+    'GET /second-reviews listSecondReviews',
+    'POST /operations/{id}/second-review giveSecondReview',
     'GET /reports readReports',
     'GET /me readViewer',
     'GET /events followChanges',

@@ -154,3 +154,78 @@ describe('the emergencies', () => {
     });
   });
 });
+
+describe('a second review', () => {
+  const everyDecision = () =>
+    api.apply({ ...CONSOLE_POLICY, console: { ...CONSOLE_POLICY.console!, secondReviewShare: 1 } });
+  const give = (person: PersonName, { operationId }: ApprovalRequest, more: object = {}) =>
+    api.as(person).post(`/operations/${operationId}/second-review`, { revision: 1, answer: 'allow', ...more });
+  const list = async (person: PersonName, query = '') => {
+    const { body } = await api.as(person).get(`/second-reviews${query}`);
+    return (body as { items: readonly { request: ApprovalRequest; done: object | null }[] }).items;
+  };
+  const denied = async () => {
+    await everyDecision();
+    const request = await api.ask();
+    const denial = answering(request, 'deny', { reason: 'DECIDED-WORDS' });
+    expect((await api.as('dana').post(`/requests/${request.operationId}/decisions`, denial)).status).toBe(200);
+    return request;
+  };
+
+  it('lists what waits for the viewer without what was decided, and with it once they have said theirs', async () => {
+    const request = await denied();
+    for (const query of ['', '?all=true']) {
+      const { text, body } = await api.as('eli').get(`/second-reviews${query}`);
+      expect(body).toMatchObject({ items: [{ request: { operationId: request.operationId }, done: null }] });
+      expect(text).not.toMatch(/DECIDED-WORDS|dana|"denied"|"deny"/);
+    }
+    const given = await give('eli', request, { note: 'the filter is right' });
+    expect([given.status, given.body]).toEqual([
+      200,
+      {
+        ...{ operationId: request.operationId, revision: 1, answer: 'allow', note: 'the filter is right', by: 'eli' },
+        ...{ agrees: false, decided: 'deny' },
+      },
+    ]);
+    expect(await list('eli')).toEqual([]);
+    const done = { answer: 'allow', by: 'eli', agrees: false, decided: 'deny', deciders: ['dana'] };
+    for (const person of ['eli', 'omar'] as const)
+      expect(await list(person, '?all=true')).toMatchObject([{ request: { operationId: request.operationId }, done }]);
+    expect(await list('lena', '?all=true')).toEqual([]);
+  });
+
+  it('counts once, and tells nobody but its own reviewer what was decided', async () => {
+    const request = await denied();
+    expect((await give('eli', request)).status).toBe(200);
+    for (const person of ['eli', 'lena'] as const) {
+      const again = await give(person, request);
+      expect([again.status, again.body]).toEqual([
+        409,
+        expect.objectContaining({ code: 'NOT_SECOND_REVIEWED', detail: 'eli reviewed it before' }),
+      ]);
+      expect(again.text).not.toContain('deny');
+    }
+  });
+
+  it('that denies says why, and one without records nothing', async () => {
+    const request = await denied();
+    const refused = await give('eli', request, { answer: 'deny', note: ' ' });
+    expect([refused.status, refused.body]).toEqual([400, expect.objectContaining({ code: 'REASON_MISSING' })]);
+    expect(await list('eli')).toHaveLength(1);
+  });
+
+  it('is none where the viewer decided, asked, has nothing to do with it, or nothing was decided', async () => {
+    const request = await denied();
+    const open = await api.ask();
+    const none = (await give('vik', { ...request, operationId: `op_${'0'.repeat(40)}` })).text;
+    for (const [person, of] of [
+      ['dana', request],
+      ['amira', request],
+      ['vik', request],
+      ['eli', open],
+    ] as const) {
+      const answer = await give(person, of);
+      expect([answer.status, answer.text]).toEqual([404, none]);
+    }
+  });
+});

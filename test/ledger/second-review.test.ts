@@ -72,15 +72,17 @@ describe.each(STORE_KINDS)('second reviews and reversals on %s', (kind) => {
     const given = { operationId, revision, answer: 'deny', note: 'too many rows', by: 'r2' } as const;
     expect(await ledger.giveSecondReview({ ...given, note: ' ' })).toEqual({
       ok: false,
+      code: 'noteMissing',
       detail: 'say what you would have denied it for',
     });
     const both = await Promise.all([ledger.giveSecondReview(given), ledger.giveSecondReview(given)]);
     expect(both).toEqual([
       { ok: true, agrees: false, decided: 'allow' },
-      { ok: false, detail: 'r2 reviewed it before' },
+      { ok: false, code: 'done', detail: 'r2 reviewed it before' },
     ]);
     expect(await ledger.giveSecondReview({ ...given, by: 'l1' })).toEqual({
       ok: false,
+      code: 'done',
       detail: 'r2 reviewed it before',
     });
     expect(await facts('review.second')).toEqual([
@@ -98,7 +100,8 @@ describe.each(STORE_KINDS)('second reviews and reversals on %s', (kind) => {
       const { operationId: id, revision: at } = of;
       return ledger.giveSecondReview({ ...given, operationId: id, revision: at, by });
     };
-    for (const by of ['r1', 'u1', 'nobody']) expect((await told({ operationId, revision }, by)).ok).toBe(false);
+    for (const by of ['r1', 'u1', 'nobody'])
+      expect(await told({ operationId, revision }, by)).toMatchObject({ ok: false, code: 'notOpen' });
     expect((await told(own.request, 'r2')).ok).toBe(false);
     expect((await told(own.request, 'l1')).ok).toBe(true);
     active = await activate(ledger, withShare(0));
