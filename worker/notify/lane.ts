@@ -4,8 +4,8 @@ import type { ChannelSettings } from './channel-settings';
 import { ASKING, type NoticeEvent, type Route } from './route';
 
 /**
- * What one row of deliveries cannot hold twice: an event may be told at once, again shortly before its deadline, and
- * to its requester, so each channel has up to three lanes.
+ * What one row of deliveries cannot hold twice: an event may be told at once, again shortly before its deadline or the
+ * time by which it has to be reviewed, and to its requester, so each channel has up to three lanes.
  */
 export type Purpose = 'notice' | 'reminder' | 'outcome';
 
@@ -40,7 +40,7 @@ export function purposesOf(channel: Pick<Lane, 'settings' | 'routes'>): readonly
   const isNotice = [...events].some((event) => event !== 'outcome');
   return [
     ...(isNotice ? (['notice'] as const) : []),
-    ...(events.has('reminder') ? (['reminder'] as const) : []),
+    ...(events.has('reminder') || events.has('emergency') ? (['reminder'] as const) : []),
     ...(events.has('outcome') ? (['outcome'] as const) : []),
   ];
 }

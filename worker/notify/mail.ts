@@ -41,10 +41,12 @@ function messageId(key: string, domain: string): string {
   return `<holdpoint.${createHash('sha256').update(key).digest('hex').slice(0, 40)}@${domain}>`;
 }
 
+const OWN_SUBJECT: readonly Notice['kind'][] = ['outcome', 'unknown', 'found', 'emergency', 'reviewDue'];
+
 /** The same for all that people are told of a request: programs for mail keep only equal subjects in one thread. */
 function subjectOf({ kind, headline, what, operationId }: Notice): string {
   const about = `${undotted(textOf(what))} (${operationId.slice(0, 11)})`;
-  const isOwn = kind === 'outcome' || kind === 'unknown' || kind === 'found' || kind === 'emergency';
+  const isOwn = OWN_SUBJECT.includes(kind);
   const said = isOwn ? headline : 'Approval asked';
   return `${kind === 'opened' || isOwn ? '' : 'Re: '}${said}: ${about}`;
 }

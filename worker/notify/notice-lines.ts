@@ -46,6 +46,8 @@ export function headlineOf(told: Told): string {
       return `Outcome: ${told.state}`;
     case 'emergency':
       return 'EMERGENCY: your approval was skipped';
+    case 'reviewDue':
+      return 'Review of an emergency is due';
     case 'unknown':
       return 'Outcome unknown: a person has to find out';
     case 'found':
@@ -87,7 +89,8 @@ export function linesOf(told: Told, telling: Telling): readonly Line[] {
       const more = isError ? '; the tool itself answered with an error' : '';
       return [line('outcome', us(`${OUTCOMES[told.state]}${more}`)), ...reasonLines(told.reason, telling)];
     }
-    case 'emergency': {
+    case 'emergency':
+    case 'reviewDue': {
       const { rule, ticket, reason, dueAtMs } = told.emergency;
       return [
         ...materialLines(told.request.material, telling.limits),

@@ -73,7 +73,7 @@ function idLines({ kind, call, request }: Told, { consoleUrl }: Telling): readon
 function linkOf(told: Told, { consoleUrl }: Telling): Notice['link'] {
   const { kind, call, request } = told;
   if (consoleUrl === null) return null;
-  if (told.kind === 'emergency')
+  if (told.kind === 'emergency' || told.kind === 'reviewDue')
     return { url: `${consoleUrl}/retrospectives#${told.emergency.grantId}`, text: 'Open the review' };
   const id = encodeURIComponent(call.operationId);
   if (isOfOperation(kind) || request === null) {

@@ -13,6 +13,7 @@ const SEVERITIES: Readonly<Record<Notice['kind'], Severity>> = {
   reminder: 'error',
   unknown: 'critical',
   emergency: 'critical',
+  reviewDue: 'error',
   closed: 'info',
   outcome: 'info',
   found: 'info',
@@ -21,6 +22,7 @@ const SEVERITIES: Readonly<Record<Notice['kind'], Severity>> = {
 const CLASSES: Readonly<Partial<Record<Notice['kind'], string>>> = {
   unknown: 'unknown outcome',
   emergency: 'emergency',
+  reviewDue: 'emergency',
 };
 
 /** An event of the PagerDuty Events API v2. One alert for each request revision, which the end of it resolves. */
@@ -48,6 +50,6 @@ export function pagerDutyEvent(notice: Notice, routingKey: string): JsonObject {
 
 function dedupKey({ kind, operationId, revision }: Notice): string {
   const isOfOperation = kind === 'unknown' || kind === 'found' || revision === null;
-  if (kind === 'emergency') return `${operationId}:${revision ?? 0}:emergency`;
+  if (kind === 'emergency' || kind === 'reviewDue') return `${operationId}:${revision ?? 0}:emergency`;
   return `${operationId}:${isOfOperation ? 'unknown' : revision}`;
 }

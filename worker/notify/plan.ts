@@ -1,24 +1,29 @@
 import type { OutboxedEvent } from '../../ledger/outbox';
 import { unreachable } from '../../core/unreachable';
 import { eventsOf, type Lane } from './lane';
-import { waitMs } from './route';
+import { leadsEmergency, waitMs } from './route';
 import { readStored, type StoredEvent } from './stored-event';
 
 const CLOSING = ['denied', 'expired', 'withdrawn', 'refused'].map((state) => `dev.holdpoint.request.${state}`);
 const FOUND = ['executed', 'failed', 'settled'].map((state) => `dev.holdpoint.operation.${state}`);
+const EMERGENCY = 'dev.holdpoint.emergency.allowed';
 const UNKNOWN = 'dev.holdpoint.operation.unknown';
 
 /** The types of events that a lane may have to tell of. */
 export function typesOf(lane: Pick<Lane, 'purpose' | 'settings' | 'routes'>): ReadonlySet<string> {
-  if (lane.purpose === 'reminder') return new Set(['dev.holdpoint.request.opened']);
   if (lane.purpose === 'outcome') return new Set([...CLOSING, ...FOUND, UNKNOWN]);
   const events = eventsOf(lane);
+  if (lane.purpose === 'reminder')
+    return new Set([
+      ...(events.has('reminder') ? ['dev.holdpoint.request.opened'] : []),
+      ...(events.has('emergency') ? [EMERGENCY] : []),
+    ]);
   return new Set([
     ...(events.has('opened') ? ['dev.holdpoint.request.opened'] : []),
     ...(events.has('escalated') ? ['dev.holdpoint.request.escalated'] : []),
     ...(events.has('reminder') ? ['dev.holdpoint.request.reminded'] : []),
     ...(events.has('closed') ? ['dev.holdpoint.request.allowed', ...CLOSING] : []),
-    ...(events.has('emergency') ? ['dev.holdpoint.emergency.allowed'] : []),
+    ...(events.has('emergency') ? [EMERGENCY] : []),
     ...(events.has('unknown') ? [UNKNOWN, ...FOUND] : []),
   ]);
 }
@@ -31,7 +36,7 @@ export function dueAtMs(lane: Lane, event: OutboxedEvent): number | null {
     case 'notice':
       return noticeAtMs(lane, stored, event.createdAtMs);
     case 'reminder':
-      return reminderAtMs(lane, stored);
+      return reminderAtMs(lane, stored, event.createdAtMs);
     case 'outcome':
       return event.createdAtMs;
     default:
@@ -41,10 +46,7 @@ export function dueAtMs(lane: Lane, event: OutboxedEvent): number | null {
 
 function noticeAtMs({ routes }: Lane, stored: StoredEvent, createdAtMs: number): number | null {
   if (stored.kind === 'closes') return createdAtMs;
-  if (stored.kind === 'emergency') {
-    const { server, rule } = stored;
-    return waitMs(routes, { event: 'emergency', server, rule, level: undefined }) === null ? null : createdAtMs;
-  }
+  if (stored.kind === 'emergency') return leadsEmergency(routes, stored) ? createdAtMs : null;
   const routed =
     stored.kind === 'asks'
       ? { event: stored.event, server: stored.server, rule: stored.rule, level: stored.level ?? undefined }
@@ -55,8 +57,12 @@ function noticeAtMs({ routes }: Lane, stored: StoredEvent, createdAtMs: number):
   return createdAtMs + (isFound ? 0 : wait);
 }
 
-/** A request whose whole time is no longer than that was told of just now. */
-function reminderAtMs({ routes, reminderBeforeMs }: Lane, stored: StoredEvent): number | null {
+/** What has no more time than that in all was told of just now. */
+function reminderAtMs({ routes, reminderBeforeMs }: Lane, stored: StoredEvent, createdAtMs: number): number | null {
+  if (stored.kind === 'emergency') {
+    const atMs = stored.emergency.dueAtMs - reminderBeforeMs;
+    return leadsEmergency(routes, stored) && atMs > createdAtMs ? atMs : null;
+  }
   if (stored.kind !== 'asks') return null;
   const { server, rule, openedAtMs, deadlineAtMs } = stored;
   const atMs = deadlineAtMs - reminderBeforeMs;

@@ -44,6 +44,14 @@ function tells({ events }: Route, event: NoticeEvent): boolean {
   return events.includes(event) || (event === 'emergency' && events.includes('opened'));
 }
 
+/** Whether one of the routes tells of an emergency; the same ones tell again before its review is due. */
+export function leadsEmergency(
+  routes: readonly Route[],
+  { server, rule }: { readonly server: string; readonly rule: string | null },
+): boolean {
+  return waitMs(routes, { event: 'emergency', server, rule, level: undefined }) !== null;
+}
+
 /** How long a notice waits on the way to a channel, by the quickest of its routes; null where none leads there. */
 export function waitMs(routes: readonly Route[], routed: Routed): number | null {
   const ways = routes.filter((route) => leads(route, routed));

@@ -2,9 +2,10 @@ import { unreachable } from '../../core/unreachable';
 import { deliveriesAbout } from '../../ledger/deliveries-about';
 import type { ClaimedDelivery } from '../../ledger/outbox';
 import { operationRecord, revisionsOf, type RequestRecord } from '../../ledger/queries';
+import { retrospectivesOf } from '../../ledger/retrospective-queries';
 import type { Attempt } from '../relay-endpoint';
 import { laneId, type Lane } from './lane';
-import { ASKING, leads, waitMs, type NoticeEvent, type Routed } from './route';
+import { ASKING, leads, leadsEmergency, waitMs, type NoticeEvent, type Routed } from './route';
 import type { StoredEvent } from './stored-event';
 import { toldCall, type Told } from './told';
 
@@ -87,14 +88,21 @@ async function tellClosed(lane: Lane, stored: Closes): Promise<Telling> {
   return { kind: 'tell', told: { kind: 'closed', call, request, level: standing.level, state, reason } };
 }
 
-/** Told at once, whatever has become of the call since: people were skipped, and have to review it. */
+/**
+ * Told at once, whatever has become of the call since: people were skipped, and have to review it. Once more shortly
+ * before that is due, or later where the channel was away, while the review is open.
+ */
 async function tellEmergency(lane: Lane, stored: Emergencies): Promise<Telling> {
   const record = await recordOf(lane, stored.operationId, stored.revision);
   if (record === undefined) return never('the request is not on record');
-  const { server, rule, emergency } = stored;
-  if (waitMs(lane.routes, { event: 'emergency', server, rule, level: undefined }) === null) return NOT_ROUTED;
+  if (!leadsEmergency(lane.routes, stored)) return NOT_ROUTED;
   const { request } = record;
-  return { kind: 'tell', told: { kind: 'emergency', call: toldCall(request), request, emergency } };
+  const { emergency } = stored;
+  const call = toldCall(request);
+  if (lane.purpose !== 'reminder') return { kind: 'tell', told: { kind: 'emergency', call, request, emergency } };
+  const reviews = await retrospectivesOf(lane.store.db, stored.operationId);
+  const isOpen = reviews.some(({ grantId, closed }) => grantId === emergency.grantId && closed === null);
+  return isOpen ? { kind: 'tell', told: { kind: 'reviewDue', call, request, emergency } } : never('it is reviewed');
 }
 
 /** The end of a request, for its requester. */

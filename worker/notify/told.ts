@@ -40,9 +40,9 @@ export type Told =
       /** The tool itself answered with an error. */
       readonly isError: boolean;
     }
-  /** Somebody allowed under an emergency rule; those who were skipped are told. */
+  /** Somebody allowed under an emergency rule, or the review of that is due soon; those who were skipped are told. */
   | {
-      readonly kind: 'emergency';
+      readonly kind: 'emergency' | 'reviewDue';
       readonly call: ToldCall;
       readonly request: ApprovalRequest;
       readonly emergency: EmergencyFacts;
