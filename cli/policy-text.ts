@@ -6,6 +6,7 @@ import type { PolicyProblem } from '../core/policy-fault';
 import { personOf } from '../core/policy-lookup';
 import { eligibleReviewers } from '../core/reviewers';
 import { unreachable } from '../core/unreachable';
+import { policyPeopleText } from './policy-people-text';
 import type { Paint } from './paint';
 import { conditionsText, count, duration, safe, validityText } from './text';
 
@@ -15,7 +16,7 @@ export function problemText({ file, line, column, message, hint }: PolicyProblem
   return hint === null ? place : `${place}\n    ${safe(hint)}`;
 }
 
-/** What a policy says, in words: who is asked for what, and what an allow permits. */
+/** What a policy says, in words: who is asked for what, what an allow permits, and who the people are. */
 export function policyText(policy: Policy): string {
   const parts = [
     count(Object.keys(policy.servers).length, 'server'),
@@ -29,6 +30,7 @@ export function policyText(policy: Policy): string {
     `${parts.join(', ')}${trust}`,
     ...rules,
     `${rules.length === 0 ? 'Every' : 'Any other'} call runs unasked where access lets it, and is refused where access does not.`,
+    ...policyPeopleText(policy),
   ].join('\n');
 }
 

@@ -30,6 +30,39 @@ describe('holdpoint policy check', () => {
       asks 2 of dba (r1, r2); after 10 min also dba-leads; expires after 30 min
       an allow permits up to 3 uses within 1 h 30 min of calls with the same material fields, whatever their other arguments
 Any other call runs unasked where access lets it, and is refused where access does not.
+PERSON  GROUPS     SUBJECTS  KEYS
+r1      dba        2         none
+r2      dba        2         none
+l1      dba-leads  2         none
+u1      platform   2         none
+u2      platform   2         none
+`);
+  });
+
+  test('lists people with what they are and have, and who operates the console', async () => {
+    const [one, two] = [generateReviewerKey().publicKey, generateReviewerKey().publicKey];
+    const file = write(
+      'people.yaml',
+      policyText({
+        url: 'http://127.0.0.1:4100/mcp',
+        console: `console: { key: '${one}', operators: { groups: [dba-leads], people: [r2] }, secondReviewShare: 0.075 }`,
+        people: `  r1: { groups: [dba], key: '${two}', subjects: [r1, 'user:r1', 'auth0|1'] }
+  r2: { groups: [dba, dba-leads] }
+  l1: { groups: [dba-leads] }
+  u1: { groups: [platform] }
+  u2: { groups: [] }`,
+      }),
+    );
+    const { stdout } = await run(['policy', 'check', file], { cwd: folder });
+    expect(stdout.slice(stdout.indexOf('PERSON'))).toBe(`PERSON  GROUPS          SUBJECTS  KEYS
+r1      dba             3         1
+r2      dba, dba-leads  2         none
+l1      dba-leads       2         none
+u1      platform        2         none
+u2      -               2         none
+The console signs with ${one}
+  operators: l1, r2
+  second review of 7.5 % of what people decide
 `);
   });
 
