@@ -3,7 +3,7 @@ import type { Policy } from '../core/policy';
 import { latestSeq } from './changes';
 import { liveGrants } from './grant-queries';
 import type { RequestPlace } from './metric-event';
-import type { Database } from './schema';
+import type { Database, DeliveryChannel } from './schema';
 
 type Db = Kysely<Database>;
 
@@ -17,6 +17,7 @@ export interface Gauges {
   /** Reviews of emergencies that are open, and those of them that are overdue. */
   readonly retrospectives: { readonly open: number; readonly overdue: number };
   readonly deliveries: DeliveryGauges;
+  readonly deliveryResults: readonly DeliveryResults[];
   readonly auditRecords: number;
 }
 
@@ -29,6 +30,15 @@ export interface DeliveryGauges {
   readonly dueAtMs: number | null;
 }
 
+/** What became of attempts to deliver, since they are counted; they only rise. */
+export interface DeliveryResults {
+  readonly channel: DeliveryChannel;
+  readonly delivered: number;
+  /** Attempts that failed and are tried again. */
+  readonly failed: number;
+  readonly givenUp: number;
+}
+
 /** Each number by one statement: over an index where the table grows, and none opens a card. */
 export async function readGauges(db: Db, { nowMs, policy }: { nowMs: number; policy: Policy | null }): Promise<Gauges> {
   return {
@@ -37,6 +47,7 @@ export async function readGauges(db: Db, { nowMs, policy }: { nowMs: number; pol
     grants: await grantsLive(db, nowMs, policy),
     retrospectives: await openRetrospectives(db, nowMs),
     deliveries: await deliveriesNow(db),
+    deliveryResults: await deliveryResults(db),
     auditRecords: await latestSeq(db),
   };
 }
@@ -99,6 +110,24 @@ async function deliveriesNow(db: Db): Promise<DeliveryGauges> {
       ];
     })
     .executeTakeFirstOrThrow();
+}
+
+async function deliveryResults(db: Db): Promise<readonly DeliveryResults[]> {
+  const rows = await db
+    .selectFrom('endpoints')
+    .select('channel')
+    .select((eb) => [
+      eb.fn.sum<number | string>('delivered').as('delivered'),
+      eb.fn.sum<number | string>('failed').as('failed'),
+      eb.fn.sum<number | string>('given_up').as('givenUp'),
+    ])
+    .groupBy('channel')
+    .orderBy('channel')
+    .execute();
+  // An endpoint of an older ledger says what it is once it is served again; nothing was counted there.
+  return rows.flatMap(({ channel, delivered, failed, givenUp }) =>
+    channel === '' ? [] : [{ channel, delivered: Number(delivered), failed: Number(failed), givenUp: Number(givenUp) }],
+  );
 }
 
 /**

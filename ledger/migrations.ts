@@ -7,6 +7,7 @@ import { addGatewayCalls } from './migrations/0003-gateway-calls';
 import { addMetricIndexes } from './migrations/0004-metric-indexes';
 import { addRetrospectives } from './migrations/0005-retrospectives';
 import { addSecondLooks } from './migrations/0006-second-looks';
+import { addDeliveryResults } from './migrations/0007-delivery-results';
 import type { Database } from './schema';
 import type { Store } from './transaction';
 
@@ -21,6 +22,7 @@ const MIGRATIONS: Readonly<Record<string, (db: Kysely<unknown>, kind: Store['kin
   '0004-metric-indexes': addMetricIndexes,
   '0005-retrospectives': addRetrospectives,
   '0006-second-looks': addSecondLooks,
+  '0007-delivery-results': addDeliveryResults,
 };
 
 export interface Target {

@@ -1,5 +1,5 @@
 import { expressionBuilder, type Kysely, type Updateable } from 'kysely';
-import type { Database, DeliveriesTable } from './schema';
+import type { Database, DeliveriesTable, DeliveryChannel } from './schema';
 import type { Store, Tx } from './transaction';
 
 /** Events that are looked at in one transaction. */
@@ -10,6 +10,8 @@ const EVENT_COLUMNS = ['event_id as eventId', 'type', 'body', 'created_at as cre
 export interface OutboxReader {
   /** The name under which an endpoint's state is kept; its address may change. */
   readonly endpoint: string;
+  /** What its results are counted under: a webhook by default. */
+  readonly channel?: DeliveryChannel;
   readonly wants: (type: string) => boolean;
   /** When an event that is wanted is due; null where it is not wanted after all. At once where this is left out. */
   readonly dueAtMs?: ((event: OutboxedEvent) => number | null) | undefined;
@@ -90,15 +92,16 @@ export async function claimDeliveries(
 
 /** Notes that an event arrived. It also holds when the lease was over: arrived is arrived. */
 export async function recordDelivered(store: Store, { endpoint, position }: ClaimedDelivery): Promise<void> {
-  await store.write((tx) =>
-    tx.db
+  await store.write(async (tx) => {
+    const arrived = await tx.db
       .updateTable('deliveries')
       .set({ delivered_at: tx.nowMs, last_error: null })
       .where('endpoint', '=', endpoint)
       .where('position', '=', position)
       .where('delivered_at', 'is', null)
-      .execute(),
-  );
+      .executeTakeFirst();
+    if (arrived.numUpdatedRows > 0n) await countResult(tx, endpoint, 'delivered');
+  });
 }
 
 /** Notes that an attempt failed: the next one is in `retryInMs`, or never where that is null. */
@@ -106,9 +109,11 @@ export async function recordFailed(
   store: Store,
   { delivery, error, retryInMs }: { delivery: ClaimedDelivery; error: string; retryInMs: number | null },
 ): Promise<void> {
-  await change(store, delivery, (nowMs) =>
-    retryInMs === null ? { given_up_at: nowMs, last_error: error } : { due_at: nowMs + retryInMs, last_error: error },
-  );
+  await store.write(async (tx) => {
+    const ended = retryInMs === null ? { given_up_at: tx.nowMs } : { due_at: tx.nowMs + retryInMs };
+    const isChanged = await change(tx, delivery, { ...ended, last_error: error });
+    if (isChanged) await countResult(tx, delivery.endpoint, retryInMs === null ? 'given_up' : 'failed');
+  });
 }
 
 /** Notes that nothing was sent: it is looked at again in `againInMs`, or was superfluous where that is null. */
@@ -118,32 +123,41 @@ export async function recordUnsent(
 ): Promise<void> {
   // What was not sent was no attempt: whatever has more than none may have arrived.
   const unsent = { attempts: delivery.attempt - 1, last_error: `not sent: ${reason}` };
-  await change(store, delivery, (nowMs) =>
-    againInMs === null ? { ...unsent, delivered_at: nowMs } : { ...unsent, due_at: nowMs + againInMs },
-  );
+  await store.write(async (tx) => {
+    const ended = againInMs === null ? { delivered_at: tx.nowMs } : { due_at: tx.nowMs + againInMs };
+    await change(tx, delivery, { ...unsent, ...ended });
+  });
 }
 
+/** Whether it was this attempt's to change: another process may try already, after this one's lease was over. */
 async function change(
-  store: Store,
+  tx: Tx,
   { endpoint, position, attempt }: ClaimedDelivery,
-  changed: (nowMs: number) => Updateable<DeliveriesTable>,
-): Promise<void> {
-  await store.write((tx) =>
-    tx.db
-      .updateTable('deliveries')
-      .set(changed(tx.nowMs))
-      .where('endpoint', '=', endpoint)
-      .where('position', '=', position)
-      // Another process may try already, after this one's lease was over.
-      .where('attempts', '=', attempt)
-      .where('delivered_at', 'is', null)
-      .execute(),
-  );
+  changed: Updateable<DeliveriesTable>,
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx.db
+    .updateTable('deliveries')
+    .set(changed)
+    .where('endpoint', '=', endpoint)
+    .where('position', '=', position)
+    .where('attempts', '=', attempt)
+    .where('delivered_at', 'is', null)
+    .executeTakeFirst();
+  return numUpdatedRows > 0n;
+}
+
+/** Rows of deliveries are removed after a while; these counts only rise. */
+async function countResult(tx: Tx, endpoint: string, result: 'delivered' | 'failed' | 'given_up'): Promise<void> {
+  await tx.db
+    .updateTable('endpoints')
+    .set((eb) => ({ [result]: eb(result, '+', 1) }))
+    .where('endpoint', '=', endpoint)
+    .execute();
 }
 
 /** Makes a delivery of each event that the endpoint wants and was not asked about. */
-async function handOut(tx: Tx, { endpoint, wants, dueAtMs }: OutboxReader): Promise<void> {
-  const from = await lockEndpoint(tx, endpoint);
+async function handOut(tx: Tx, { endpoint, channel = 'webhook', wants, dueAtMs }: OutboxReader): Promise<void> {
+  const from = await lockEndpoint(tx, endpoint, channel);
   const events = await tx.db
     .selectFrom('outbox')
     .select(['position', 'type'])
@@ -189,11 +203,11 @@ async function planned(
 }
 
 /** How far an endpoint got, locked until the transaction ends. */
-async function lockEndpoint(tx: Tx, endpoint: string): Promise<number> {
+async function lockEndpoint(tx: Tx, endpoint: string, channel: DeliveryChannel): Promise<number> {
   const lock = () =>
     tx.db
       .updateTable('endpoints')
-      .set((eb) => ({ position: eb.ref('position') }))
+      .set({ channel })
       .where('endpoint', '=', endpoint)
       .returning('position')
       .executeTakeFirst();
@@ -205,7 +219,7 @@ async function lockEndpoint(tx: Tx, endpoint: string): Promise<number> {
     .executeTakeFirst();
   await tx.db
     .insertInto('endpoints')
-    .values({ endpoint, position: newest?.position ?? 0 })
+    .values({ endpoint, channel, position: newest?.position ?? 0, delivered: 0, failed: 0, given_up: 0 })
     .onConflict((conflict) => conflict.column('endpoint').doNothing())
     .execute();
   return (await lock())?.position ?? 0;

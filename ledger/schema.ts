@@ -155,10 +155,19 @@ export interface OutboxTable {
   readonly created_at: number;
 }
 
+/** What an endpoint is reached by. */
+export type DeliveryChannel = 'webhook' | 'slack' | 'teams' | 'email' | 'pagerduty';
+
 /** How far the outbox was handed to an endpoint: everything up to `position` has a delivery or was not for it. */
 export interface EndpointsTable {
   readonly endpoint: string;
   readonly position: number;
+  /** Empty where nobody served the endpoint since results are counted. */
+  readonly channel: DeliveryChannel | '';
+  /** Attempts by their result, ever. */
+  readonly delivered: number;
+  readonly failed: number;
+  readonly given_up: number;
 }
 
 /** One event on its way to one endpoint; open while `delivered_at` and `given_up_at` are null. */

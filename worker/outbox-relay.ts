@@ -100,13 +100,14 @@ class Lane {
 
   async #claim(): Promise<readonly ClaimedDelivery[]> {
     const { store, log, timeoutMs } = this.#settings;
-    const { id, wants, dueAtMs } = this.#endpoint;
+    const { id, channel, wants, dueAtMs } = this.#endpoint;
     const limit = (this.#pace.isSlow ? 1 : IN_FLIGHT) - this.#inFlight.size;
     if (limit <= 0 || this.#pace.pauseMs > 0) return [];
     try {
       if (!(await hasDeliveries(store.db, { endpoint: id, nowMs: await store.nowMs() }))) return [];
       // Twice the time that an attempt takes at most: nobody else sends it meanwhile.
-      return await claimDeliveries(store, { reader: { endpoint: id, wants, dueAtMs }, limit, leaseMs: 2 * timeoutMs });
+      const reader = { endpoint: id, channel, wants, dueAtMs };
+      return await claimDeliveries(store, { reader, limit, leaseMs: 2 * timeoutMs });
     } catch (error) {
       log.warn({ endpoint: id, detail: reasonOf(error) }, 'outbox not read');
       return [];

@@ -1,4 +1,5 @@
 import type { ClaimedDelivery, OutboxedEvent } from '../ledger/outbox';
+import type { DeliveryChannel } from '../ledger/schema';
 
 /** How one attempt to deliver an event ended. */
 export type Attempt =
@@ -18,6 +19,8 @@ export type Attempt =
 export interface RelayEndpoint {
   /** The name under which its state is kept. */
   readonly id: string;
+  /** What its results are counted under. */
+  readonly channel: DeliveryChannel;
   readonly wants: (type: string) => boolean;
   /** When an event is due that is wanted; null where it is not after all. At once where this is left out. */
   readonly dueAtMs?: (event: OutboxedEvent) => number | null;

@@ -54,7 +54,7 @@ export function webhookEndpoint(settings: WebhookEndpoint): RelayEndpoint {
   const checked = checkEndpoint(settings);
   const { id, wants } = checked;
   return {
-    ...{ id, wants, pace: id },
+    ...{ id, channel: 'webhook', wants, pace: id },
     attempt: ({ eventId, body }, timeoutMs) => sendWebhook(checked, { message: { id: eventId, body }, timeoutMs }),
   };
 }

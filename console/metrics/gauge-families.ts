@@ -34,7 +34,10 @@ function operationFamilies({ operations, grants }: Gauges): readonly Family[] {
   ];
 }
 
-function recordFamilies({ retrospectives, deliveries, auditRecords }: Gauges, nowMs: number): readonly Family[] {
+function recordFamilies(
+  { retrospectives, deliveries, deliveryResults, auditRecords }: Gauges,
+  nowMs: number,
+): readonly Family[] {
   const { waiting, delivered, givenUp, dueAtMs } = deliveries;
   const counts = Object.entries({ waiting, delivered, givenUp });
   return [
@@ -51,6 +54,7 @@ function recordFamilies({ retrospectives, deliveries, auditRecords }: Gauges, no
       'Deliveries of events that the outbox still holds: a week of delivered ones, a month of others.',
       counts.map(([outcome, value]) => ({ labels: { outcome }, value })),
     ),
+    resultsFamily(deliveryResults),
     gauge(
       'holdpoint_delivery_overdue_seconds',
       'How long the delivery that has been due the longest is overdue, in seconds; 0 where none is.',
@@ -63,6 +67,17 @@ function recordFamilies({ retrospectives, deliveries, auditRecords }: Gauges, no
       samples: [{ labels: {}, value: auditRecords }],
     },
   ];
+}
+
+function resultsFamily(results: Gauges['deliveryResults']): Family {
+  return {
+    name: 'holdpoint_delivery_results_total',
+    help: 'Attempts to deliver a notice or webhook, by kind of channel: delivered, failed and tried again, or given up.',
+    type: 'counter',
+    samples: results.flatMap(({ channel, ...counts }) =>
+      Object.entries(counts).map(([outcome, value]): Sample => ({ labels: { channel, outcome }, value })),
+    ),
+  };
 }
 
 function gauge(name: string, help: string, samples: readonly Sample[]): Family {

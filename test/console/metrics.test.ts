@@ -89,6 +89,8 @@ describe('what /metrics gives', () => {
       'holdpoint_deliveries{outcome="waiting"}': 28,
       'holdpoint_deliveries{outcome="delivered"}': 1,
       'holdpoint_deliveries{outcome="givenUp"}': 1,
+      'holdpoint_delivery_results_total{channel="webhook",outcome="delivered"}': 1,
+      'holdpoint_delivery_results_total{channel="webhook",outcome="givenUp"}': 1,
       holdpoint_audit_records_total: 70,
     });
   });
@@ -156,7 +158,7 @@ describe('what /metrics gives', () => {
         'grant',
       ],
       ...['mail', 'malformed', 'noRule', 'notAReviewer', 'orders-db', 'production-migrations', 'read', 'refused'],
-      ...['resourceChanged', 'send', 'truncate', 'unknown', 'waiting', 'withdrawn'],
+      ...['resourceChanged', 'send', 'truncate', 'unknown', 'waiting', 'webhook', 'withdrawn'],
     ]);
   });
 });

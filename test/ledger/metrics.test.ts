@@ -112,6 +112,7 @@ describe.each(STORE_KINDS)('the numbers of a ledger on %s', (kind) => {
       operations: { dispatched: 1, unknown: 0 },
       grants: [{ server: 'orders-db', tool: 'truncate', count: 1 }],
       deliveries: { waiting: 28, delivered: 1, givenUp: 1, dueAtMs: clock.nowMs },
+      deliveryResults: [{ channel: 'webhook', delivered: 1, failed: 0, givenUp: 1 }],
       auditRecords: null,
     });
     expect(gauges.auditRecords).toBe(await latestSeq(db()));

@@ -1,3 +1,4 @@
+import { readGauges } from '../../ledger/metrics';
 import { MINUTE_MS } from '../support/clock';
 import { EMERGENCY } from '../support/emergency-policy';
 import { eventually } from '../support/eventually';
@@ -83,6 +84,11 @@ describe('the review of an emergency', () => {
       event_action: 'trigger',
     });
     await relay.stop();
+    const at = { nowMs: stage.clock.nowMs(), policy: null };
+    expect((await readGauges(stage.fresh.store.db, at)).deliveryResults).toEqual([
+      { channel: 'pagerduty', delivered: 2, failed: 0, givenUp: 0 },
+      { channel: 'slack', delivered: 2, failed: 0, givenUp: 0 },
+    ]);
     await stage.relay({ routes });
     stage.clock.advance(60 * MINUTE_MS);
     await stage.settled();

@@ -1,10 +1,12 @@
 import { HTTP, type CloudEvent } from 'cloudevents';
+import { readGauges } from '../../ledger/metrics';
 import { readEpoch } from '../../ledger/meta';
 import {
   claimDeliveries,
   hasDeliveries,
   recordDelivered,
   recordFailed,
+  recordUnsent,
   type ClaimedDelivery,
   type OutboxReader,
 } from '../../ledger/outbox';
@@ -204,6 +206,31 @@ describe.each(STORE_KINDS)('the outbox on %s', (kind) => {
     expect(await givenUpEvents(store.db)).toEqual([
       { endpoint: 'ops', count: 2, lastError: 'HTTP 410' },
       { endpoint: 'other', count: 1, lastError: 'no answer within 15000 ms' },
+    ]);
+  });
+
+  it('counts results of attempts by what the endpoint is reached by, each once, beyond the time that it keeps events', async () => {
+    const slack: OutboxReader = { endpoint: 'notify:dba', channel: 'slack', wants: all.wants };
+    await claim(slack);
+    await emit('a', 'b');
+    const [late, refused] = await claim(slack);
+    nowMs += 30_000;
+    const [again] = await claim(slack, { limit: 1 });
+    await recordFailed(store, { delivery: late!, error: 'not its turn any more', retryInMs: null });
+    await recordFailed(store, { delivery: again!, error: 'HTTP 500', retryInMs: 0 });
+    await recordFailed(store, { delivery: refused!, error: 'HTTP 410', retryInMs: null });
+    const [last] = await claim(slack, { limit: 1 });
+    await recordDelivered(store, last!);
+    await recordDelivered(store, last!);
+    const [unsent] = await claim(all, { limit: 1 });
+    await recordUnsent(store, { delivery: unsent!, reason: 'it waits no more', againInMs: null });
+    nowMs += 31 * 86_400_000;
+    expect(await pruneOutbox(store)).toBe(2);
+    const { deliveries, deliveryResults } = await readGauges(store.db, { nowMs, policy: null });
+    expect(deliveries).toMatchObject({ waiting: 0, delivered: 0, givenUp: 0 });
+    expect(deliveryResults).toEqual([
+      { channel: 'slack', delivered: 1, failed: 1, givenUp: 1 },
+      { channel: 'webhook', delivered: 0, failed: 0, givenUp: 0 },
     ]);
   });
 

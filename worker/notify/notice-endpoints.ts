@@ -33,6 +33,7 @@ function endpointOf(lane: Lane, { sender, notify }: { sender: Sender; notify: No
   const id = laneId(lane.channel, lane.purpose);
   return {
     id,
+    channel: lane.settings.kind,
     pace: laneId(lane.channel, 'notice'),
     wants: (type) => types.has(type),
     dueAtMs: (event) => dueAtMs(lane, event),
