@@ -44,11 +44,12 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
   const app = new Hono<AppEnv>();
   app.onError((error, c) => failed(error, c, log));
   app.get('/healthz', (c) => c.json({ healthy: true }));
-  app.use(createGuard({ settings, signIn, log }));
+  const viewerNow = async (identified: Identified) => viewerOf(await activeNow(), identified);
+  app.use(createGuard({ settings, signIn, viewerOf: viewerNow, log }));
   app.route('/assets', createAssets());
   app.route('/', signIn.routes);
   const asViewer = async (identified: Identified | null): Promise<Viewer | null> =>
-    identified === null ? null : viewerOf(await activeNow(), identified);
+    identified === null ? null : viewerNow(identified);
   const viewerOfToken = async (authorization: string | undefined): Promise<Viewer | null> =>
     asViewer(await signIn.identifyToken(authorization));
   app.route(

@@ -13,12 +13,15 @@ import { layout, type Html } from './pages/layout';
 import { messagePage } from './pages/message-page';
 import { writtenIn } from './pages/written';
 import { setSecurityHeaders } from './security-headers';
+import type { Identified, Viewer } from './ports';
 import type { ConsoleSettings } from './settings';
 import type { SignIn } from './sign-in/sign-in';
 
 export interface GuardDeps {
   readonly settings: Pick<ConsoleSettings, 'host' | 'publicUrl' | 'hosts' | 'origins'>;
-  readonly signIn: Pick<SignIn, 'identifySession' | 'checkCsrf'>;
+  readonly signIn: Pick<SignIn, 'identifySession' | 'checkCsrf' | 'csrfOf'>;
+  /** Who is signed in, as the active policy knows them now. */
+  viewerOf(identified: Identified): Promise<Viewer | null>;
   readonly log: Log;
 }
 
@@ -95,6 +98,30 @@ async function formRefused({ settings, signIn }: GuardDeps, c: Context<GuardEnv>
   return isRight ? null : { refusal: GUARD_REFUSALS.form };
 }
 
+/** In the frame of whoever is signed in: a refusal signs nobody out, and should not look as if it did. */
+async function refusedPage(deps: GuardDeps, c: Context, { refusal, written = null }: Refused): Promise<Html> {
+  const viewer = await viewerAt(deps, c, refusal);
+  const page = pageOf(c.req.path);
+  const way =
+    viewer === null
+      ? html`<a href="/sign-in?to=${encodeURIComponent(page)}">Sign in</a>`
+      : html`<a href="${page}">Open its page</a>`;
+  const body = messagePage({
+    ...refusal,
+    more: html`<p>${way}</p>
+      ${written}`,
+  });
+  const csrf = viewer === null ? null : deps.signIn.csrfOf(viewer.sessionId);
+  return layout({ title: refusal.title, viewer, csrf, body });
+}
+
+/** Under a foreign name nobody is told who they are; and where the ledger is away, nobody can be. */
+async function viewerAt(deps: GuardDeps, c: Context, refusal: GuardRefusal): Promise<Viewer | null> {
+  if (refusal === GUARD_REFUSALS.host) return null;
+  const session = await deps.signIn.identifySession(c.req.header('cookie'));
+  return session === null ? null : deps.viewerOf(session).catch(() => null);
+}
+
 /** The page on which a form was. */
 function pageOf(path: string): string {
   return (
@@ -102,18 +129,11 @@ function pageOf(path: string): string {
   );
 }
 
-function refuse(
-  { log }: GuardDeps,
-  c: Context,
-  { refusal, found, written = null }: Refused,
-): Response | Promise<Response> {
+async function refuse(deps: GuardDeps, c: Context, refused: Refused): Promise<Response> {
+  const { refusal, found } = refused;
   const { status, code, title, happened, recorded, next } = refusal;
-  log.info({ status, code, ...(found === undefined ? {} : { found }) }, 'console.refused');
-  if (!c.req.path.startsWith('/api/')) {
-    const more = html`<p><a href="/sign-in?to=${encodeURIComponent(pageOf(c.req.path))}">Sign in</a></p>
-      ${written}`;
-    return c.html(layout({ title, viewer: null, csrf: null, body: messagePage({ ...refusal, more }) }), status);
-  }
+  deps.log.info({ status, code, ...(found === undefined ? {} : { found }) }, 'console.refused');
+  if (!c.req.path.startsWith('/api/')) return c.html(await refusedPage(deps, c, refused), status);
   const detail = `${happened} ${recorded} ${next}`;
   return c.body(
     JSON.stringify({ type: `tag:holdpoint.dev,2026:problem/${code}`, title, status, code, detail }),

@@ -140,6 +140,8 @@ export interface RetrospectivesView {
   readonly emergencies: readonly (RetrospectiveRecord & {
     /** Whether the viewer may close the review. */
     readonly mayReview: boolean;
+    /** Whether the viewer may read the request and the operation: who allowed it may be in the group no more. */
+    readonly mayRead: boolean;
   })[];
   readonly nowMs: number;
 }
@@ -147,7 +149,8 @@ export interface RetrospectivesView {
 /** A decided request of the sample, without what was decided; and with it, once the viewer has said theirs. */
 export interface SecondReviewsView {
   readonly open: readonly ApprovalRequest[];
-  readonly done: readonly SampledDecision[];
+  /** `mayRead`: whether the viewer may read the request itself, now. */
+  readonly done: readonly (SampledDecision & { readonly mayRead: boolean })[];
   readonly nowMs: number;
 }
 

@@ -37,8 +37,16 @@ async function retrospectives({ ledger }: Deciding, viewer: Viewer, all: boolean
   const closed = all ? (await listRetrospectives(store.db, { all })).filter((each) => each.closed !== null) : [];
   const emergencies = [...open, ...closed.sort((a, b) => (b.closed?.atMs ?? 0) - (a.closed?.atMs ?? 0))]
     .filter((emergency) => seesEmergency(viewer, policy, emergency))
-    .map((emergency) => ({ ...emergency, mayReview: mayReview(emergency) }));
+    .map((emergency) => ({
+      ...emergency,
+      mayReview: mayReview(emergency),
+      mayRead: mayRead(viewer, policy, emergency),
+    }));
   return { emergencies, nowMs: await store.nowMs() };
+}
+
+function mayRead(viewer: Viewer, policy: Policy | null, { request }: Pick<RetrospectiveRecord, 'request'>): boolean {
+  return sightOf(viewer, policy, { request }) !== 'nothing';
 }
 
 /** Who may see its request, and who allowed it, whatever groups they are in since. */
@@ -67,7 +75,9 @@ async function secondReviews({ ledger }: Deciding, viewer: Viewer): Promise<Seco
   const theirs = sample.filter((decision) => maySecondReview(policy, viewer.name, decision));
   return {
     open: theirs.filter(({ second }) => second === null).map(({ request }) => request),
-    done: sample.filter(({ second }) => second !== null && (second.by === viewer.name || viewer.isOperator)),
+    done: sample
+      .filter(({ second }) => second !== null && (second.by === viewer.name || viewer.isOperator))
+      .map((decision) => ({ ...decision, mayRead: mayRead(viewer, policy, decision) })),
     nowMs,
   };
 }

@@ -12,6 +12,7 @@ const retrospective = z
     ...{ openedAtMs: timeMs, dueAtMs: timeMs },
     closed: z.object({ atMs: timeMs, by: text, finding, note: text }).nullable(),
     mayReview: z.boolean(),
+    mayRead: z.boolean().openapi({ description: 'Whether the viewer may read the request and the operation.' }),
   })
   .openapi('Retrospective', { description: 'An emergency, and its review by those whom it skipped.' });
 

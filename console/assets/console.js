@@ -41,7 +41,9 @@
     news.dataset.text = text;
     const line = document.createElement('p');
     const reload = document.createElement('a');
-    reload.href = location.pathname + location.search.replace(/[?&]said=[^&]*/, '');
+    const query = new URLSearchParams(location.search);
+    query.delete('said');
+    reload.href = location.pathname + (query.size === 0 ? '' : `?${query}`);
     reload.textContent = 'Reload';
     line.append(`${text} `, reload);
     news.replaceChildren(line);
@@ -111,11 +113,22 @@
     else twin.replaceWith(row);
   }
 
+  /** What somebody has opened stays open. */
+  function keepOpen(list, next) {
+    for (const row of list.querySelectorAll('.row')) {
+      const twins = next.querySelectorAll(`#${CSS.escape(row.id)} details`);
+      row.querySelectorAll('details').forEach((details, nth) => {
+        if (details.open && twins[nth]) twins[nth].open = true;
+      });
+    }
+  }
+
   function swapList(page) {
     const list = document.getElementById('list');
     const next = page.getElementById('list');
     if (list === null || next === null) return;
     settle(next);
+    keepOpen(list, next);
     const active = list.contains(document.activeElement) ? document.activeElement : null;
     const inUse = [...list.querySelectorAll('.row')].filter(isInUse);
     if (active !== null && !inUse.some((row) => row.contains(active))) keepFocused(active, next);

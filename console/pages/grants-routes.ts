@@ -27,7 +27,7 @@ export function addGrants(pages: Hono<Env>, { reviews, log }: Deps): void {
     const view = await reviews.grants(viewer, { all });
     const said = saidOfGrants(query.data.said, view, viewer);
     const body = grantsPage({ view, all, viewer, csrf: c.get('csrf'), said });
-    return showPage(c, { title: 'Grants', body, section: 'grants' });
+    return showPage(c, { title: 'Grants', body, section: 'grants', live: 'list' });
   });
 
   pages.post('/grants/:id/revocation', async (c) => {

@@ -61,8 +61,12 @@ function emergencyView(emergency: Emergency, { csrf, nowMs }: { csrf: string; no
       <div>
         <dt>Sent</dt>
         <dd>
-          ${count(uses, 'time')}; <a href="/requests/${operationId}?revision=${revision}">the request</a>,
-          <a href="/operations/${operationId}">the operation</a>
+          ${count(uses, 'time')}${
+            emergency.mayRead
+              ? html`; <a href="/requests/${operationId}?revision=${revision}">the request</a>,
+                  <a href="/operations/${operationId}">the operation</a>`
+              : null
+          }
         </dd>
       </div>
       ${closedView(emergency, nowMs)}

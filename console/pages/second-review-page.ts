@@ -79,14 +79,21 @@ function doneView({ done }: SecondReviewsView): Html | null {
     <h2 id="done">Done: ${agreed} of ${done.length} alike</h2>
     <ul class="requests">
       ${done.map(
-        ({ request, answer, deciders, second }) =>
+        ({ request, answer, deciders, second, mayRead }) =>
           html`<li class="row told">
-            <a href="/requests/${request.operationId}?revision=${request.revision}"
-              >${named(request.server)} / ${named(request.tool)}</a
-            >: ${named(deciders.join(', '))} answered ${answer}, ${named(second?.by ?? '')} would have answered
+            ${mayRead ? requestLink(request) : whatOf(request)}: ${named(deciders.join(', '))} answered ${answer},
+            ${named(second?.by ?? '')} would have answered
             ${second?.answer ?? ''}${second?.note === '' || second === null ? null : html`: ${given(second.note)}`}
           </li>`,
       )}
     </ul>
   </section>`;
+}
+
+function requestLink(request: ApprovalRequest): Html {
+  return html`<a href="/requests/${request.operationId}?revision=${request.revision}">${whatOf(request)}</a>`;
+}
+
+function whatOf({ server, tool }: ApprovalRequest): Html {
+  return html`${named(server)} / ${named(tool)}`;
 }

@@ -146,6 +146,9 @@ describe('the emergencies', () => {
     const id = idOf(await allowed());
     await api.apply(withVik([]));
     for (const person of ['omar', 'dana', 'lena', 'vik'] as const) expect(await listed(person)).toEqual([id]);
+    const mayRead = async (person: PersonName) => (await api.as(person).get('/retrospectives')).body;
+    expect(await mayRead('dana')).toMatchObject({ items: [{ mayRead: true }] });
+    expect(await mayRead('vik')).toMatchObject({ items: [{ mayRead: false }] });
     expect(await listed('amira')).toEqual([]);
     expect((await review('amira', id)).status).toBe(404);
     expect((await review('vik', id)).body).toMatchObject({

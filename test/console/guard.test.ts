@@ -160,6 +160,22 @@ describe('a form', () => {
     expect(refusals()).toContainEqual({ status: 403, code: 'FORM_TOKEN_WRONG' });
   });
 
+  it('that is refused leaves the viewer signed in, and shows it, with the way back to its page', async () => {
+    const sent = [
+      await browser.post(`${server.url}/requests/7KQ2M4XB/decision`, { csrf }, { origin: 'https://evil.example' }),
+      await browser.post(`${server.url}/requests/7KQ2M4XB/decision`, { csrf: 'abc' }),
+      await browser.post(`${server.url}/requests/7KQ2M4XB/decision`, { csrf, reason: 'a'.repeat(65_536) }),
+    ];
+    for (const { text } of sent) {
+      expect(text).toContain('Signed in as <strong>dana</strong>');
+      expect(text).toContain(`name="csrf" value="${csrf}"`);
+      expect(text).toContain('<a href="/requests/7KQ2M4XB">Open its page</a>');
+      expect(text).not.toContain('/sign-in');
+    }
+    server.people.delete('dana');
+    expect((await decide({ csrf: 'abc' })).text).toContain('<a href="/sign-in?to=%2F">Sign in</a>');
+  });
+
   it('without a session, or after its end, records nothing, and says so', async () => {
     const noCookie = await decide({ csrf }, { cookie: '' });
     server.clock.aheadMs = 43_200_000;

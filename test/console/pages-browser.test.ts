@@ -1,9 +1,10 @@
 import type { Browser, Page } from 'playwright-core';
 import type { GivenDecision, RequestView } from '../../console/ports';
+import type { GrantRecord } from '../../ledger/grant-queries';
 import { axeViolations, hasFocus, LAPTOP, openBrowser, openWindow, overflowsSideways, PHONE } from '../support/browser';
 import { eventually } from '../support/eventually';
 import { startPageServer, type PageServer } from '../support/page-server';
-import { NOW_MS, OPERATION_ID, requestView, VIEWER } from '../support/request-views';
+import { GRANT, NOW_MS, OPERATION_ID, requestView, VIEWER } from '../support/request-views';
 
 const OTHER_ID = `op_${'11'.repeat(20)}`;
 const FORGED = '</pre>\n# Approved by dana\n---\n<h1>Allowed</h1><script>window.pwned = 1</script>';
@@ -53,10 +54,11 @@ const CLOSED = requestView(
 interface Shown {
   request: RequestView;
   queue: readonly RequestView[];
+  grants: readonly GrantRecord[];
   readonly decisions: GivenDecision[];
 }
 
-const fresh = (): Shown => ({ request: requestView(), queue: [requestView()], decisions: [] });
+const fresh = (): Shown => ({ request: requestView(), queue: [requestView()], grants: [], decisions: [] });
 
 let browser: Browser;
 let server: PageServer;
@@ -82,7 +84,7 @@ beforeAll(async () => {
         facts: [{ seq: 1, atMs: NOW_MS, kind: IMAGE, body: { reason: FORGED, [IMAGE]: FORGED } }],
         nowMs: NOW_MS,
       }),
-      grants: async () => ({ grants: [], policy: null, nowMs: NOW_MS }),
+      grants: async () => ({ grants: shown.grants, policy: null, nowMs: NOW_MS }),
     },
     { ...VIEWER, isOperator: true },
   );
@@ -238,6 +240,21 @@ describe('a decision in a real browser', () => {
     expect(await axeViolations(page)).toEqual([]);
   });
 
+  it('keeps the rest of its address when it is reloaded, wherever the word of what was just said stands in it', async () => {
+    for (const [query, kept] of [
+      ['?said=allowed&revision=1', '?revision=1'],
+      ['?revision=1&said=allowed', '?revision=1'],
+      ['?said=allowed', ''],
+    ] as const) {
+      shown = fresh();
+      const page = await follow(`/requests/x${query}`);
+      shown.request = requestView({ revision: 2 }, { latestRevision: 2 });
+      server.tell({ seq: 5, kind: 'request.opened', operationId: OPERATION_ID });
+      expect(await page.locator('#news a').getAttribute('href')).toBe(`/requests/x${kept}`);
+      await page.context().close();
+    }
+  });
+
   it.each([
     ['a laptop', LAPTOP],
     ['a phone', PHONE],
@@ -276,6 +293,28 @@ describe('a decision in a real browser', () => {
     server.tell({ seq: 8, kind: 'request.denied', operationId: OPERATION_ID });
     await page.locator('#news', { hasText: 'This has changed: now denied.' }).waitFor();
     expect(await page.locator('form.decision button:enabled').count()).toBe(0);
+  });
+});
+
+describe('the grants in a real browser', () => {
+  const grant = (grantId: string, more: Partial<GrantRecord> = {}): GrantRecord => ({ ...GRANT, grantId, ...more });
+
+  it('follow changes; what somebody has opened stays open, and what they type stays', async () => {
+    shown.grants = [grant('gr_1'), grant('gr_2'), grant('gr_3')];
+    const page = await follow('/grants');
+    const row = (id: string) => page.locator(`#g-${id}`);
+    await row('gr_1').getByText('Revoke this grant').click();
+    await row('gr_2').getByText('Revoke this grant').click();
+    await row('gr_2').getByRole('textbox').fill('the incident is');
+    shown.grants = ['gr_1', 'gr_2', 'gr_3', 'gr_4'].map((id) => grant(id, { uses: 2 }));
+    server.tell({ seq: 12, kind: 'operation.dispatched', operationId: OPERATION_ID });
+    await row('gr_4').waitFor();
+    expect(await row('gr_1').textContent()).toContain('2 of 3');
+    expect(await row('gr_1').getByRole('textbox').isVisible()).toBe(true);
+    expect(await row('gr_2').getByRole('textbox').inputValue()).toBe('the incident is');
+    expect(await row('gr_3').getByRole('textbox').isVisible()).toBe(false);
+    expect(await page.evaluate('document.activeElement.id')).toBe('reason-gr_2');
+    expect(await axeViolations(page)).toEqual([]);
   });
 });
 

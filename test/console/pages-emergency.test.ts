@@ -197,7 +197,14 @@ describe('the emergencies', () => {
     ...{ grantId: 'gr_1.1', operationId: OPERATION_ID, revision: 1, server: 'orders-db', tool: 'apply_migration' },
     request: requestView().request,
     ...{ rule: 'break-glass', ticket: 'INC-7', reason: 'down', deciders: ['olu'], skipped: ['eli', 'fay'] },
-    ...{ uses: 1, openedAtMs: NOW_MS - 9 * HOUR_MS, dueAtMs: NOW_MS - HOUR_MS, closed: null, mayReview: false },
+    ...{
+      uses: 1,
+      openedAtMs: NOW_MS - 9 * HOUR_MS,
+      dueAtMs: NOW_MS - HOUR_MS,
+      closed: null,
+      mayReview: false,
+      mayRead: true,
+    },
   };
   const listed = async (more: Partial<typeof emergency> = {}) =>
     text(
@@ -211,6 +218,11 @@ describe('the emergencies', () => {
     expect(said).toContain('review overdue, 1 h ago');
     expect(said).toContain('A review is overdue. Until it is closed, the next emergency is refused.');
     expect(plain(await listed({ dueAtMs: NOW_MS + HOUR_MS }))).not.toContain('overdue');
+  });
+
+  it('leads to the request and the operation only where the viewer may read them', async () => {
+    expect(await listed()).toContain(`href="/operations/${OPERATION_ID}"`);
+    expect(await listed({ mayRead: false })).not.toContain(OPERATION_ID);
   });
 
   it('has the form for those who may review, and for nobody else', async () => {
@@ -238,4 +250,19 @@ describe('the emergencies', () => {
   it('is the page of what does not exist where there is none for the viewer', async () => {
     expect((await close(async () => null)).status).toBe(404);
   });
+});
+
+it('a second review that is done leads to its request only where the viewer may read that', async () => {
+  const second = { answer: 'allow', by: 'dana', note: '', atMs: NOW_MS } as const;
+  const decided = { request: requestView().request, answer: 'deny', deciders: ['eli'], decidedAtMs: NOW_MS } as const;
+  const listed = async (mayRead: boolean) =>
+    text(
+      await pagesApp({
+        secondReviews: async () => ({ open: [], done: [{ ...decided, second, mayRead }], nowMs: NOW_MS }),
+      }).request('/second-reviews'),
+    );
+  const link = `<a href="/requests/${OPERATION_ID}?revision=1"`;
+  expect(await listed(true)).toContain(link);
+  expect(await listed(false)).not.toContain(OPERATION_ID);
+  expect(plain(await listed(false))).toContain('orders-db / apply_migration: eli answered deny, dana would have');
 });

@@ -1,10 +1,9 @@
 import type { GrantsView, OperationView, QueueQuery, Reviews, Viewer } from '../../console/ports';
-import type { GrantRecord } from '../../ledger/grant-queries';
 import type { OperationRecord } from '../../ledger/queries';
 import { LedgerError } from '../../ledger/ledger-error';
 import { BadCursor } from '../../console/gather';
 import { CSRF, pagesApp } from '../support/page-server';
-import { NOW_MS, OPERATION_ID, requestView, VIEWER } from '../support/request-views';
+import { GRANT, NOW_MS, OPERATION_ID, requestView, VIEWER } from '../support/request-views';
 
 const OPERATOR: Viewer = { ...VIEWER, isOperator: true };
 
@@ -37,27 +36,6 @@ const STORY: OperationView = {
     { seq: 11, atMs: NOW_MS - 1_000, kind: 'comet.seen', body: { reason: 'a \u202Etail', '<b>': '<i>' } },
   ],
   nowMs: NOW_MS,
-};
-
-const GRANT: GrantRecord = {
-  grantId: 'gr_1',
-  operationId: OPERATION_ID,
-  revision: 1,
-  once: false,
-  requester: { subject: 'user:amira', agent: 'support-bot' },
-  server: 'orders-db',
-  tool: 'apply_migration',
-  ask: { ...requestView().request.ask, validity: { kind: 'window', uses: 3, durationMs: 3_600_000, total: {} } },
-  deciders: ['eli'],
-  verified: true,
-  uses: 1,
-  maxUses: 3,
-  totals: {},
-  grantedAtMs: NOW_MS - 60_000,
-  expiresAtMs: NOW_MS + 600_000,
-  revokedAtMs: null,
-  revokedBy: null,
-  revokedReason: null,
 };
 
 async function textOf(reviews: Partial<Reviews>, path: string, viewer: Viewer = VIEWER) {

@@ -2,7 +2,7 @@ import { createServer, request, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener, type HttpBindings } from '@hono/node-server';
 import { Hono } from 'hono';
-import { createGuard } from '../../console/guard';
+import { createGuard, type GuardDeps } from '../../console/guard';
 import type { ConsoleSettings } from '../../console/settings';
 import { createMint, type Mint } from '../../console/sign-in/mint';
 import { createSignIn, type SignIn } from '../../console/sign-in/sign-in';
@@ -40,7 +40,9 @@ export async function serveConsole(more: Partial<ConsoleSettings> = {}): Promise
     ...more,
   };
   const signIn = createSignIn({ settings, personNamed: async (claim) => people.get(claim) ?? null, log, nowMs });
-  const app = appOf({ signIn, guard: createGuard({ settings, signIn, log }), recorded });
+  const viewerOf: GuardDeps['viewerOf'] = async (identified) =>
+    people.has(identified.person) ? { ...identified, name: identified.person, groups: [], isOperator: false } : null;
+  const app = appOf({ signIn, guard: createGuard({ settings, signIn, viewerOf, log }), recorded });
   const listener = getRequestListener(app.fetch);
   const server = createServer((req, res) => void listener(req, res));
   await new Promise<void>((resolve) => server.listen(settings.port, '127.0.0.1', resolve));

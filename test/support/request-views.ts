@@ -1,5 +1,6 @@
 import type { ApprovalRequest } from '../../core/request';
 import type { RequestView, Viewer } from '../../console/ports';
+import type { GrantRecord } from '../../ledger/grant-queries';
 
 /** When everything in these views happens: 2027-01-15 08:00:00 UTC. */
 export const NOW_MS = 1_800_000_000_000;
@@ -96,3 +97,25 @@ const view: Omit<RequestView, 'request'> = {
 export function requestView(changes: Partial<ApprovalRequest> = {}, around: Partial<RequestView> = {}): RequestView {
   return { ...view, ...around, request: { ...request, ...changes } };
 }
+
+/** A live grant of three uses, of which one is used. */
+export const GRANT: GrantRecord = {
+  grantId: 'gr_1',
+  operationId: OPERATION_ID,
+  revision: 1,
+  once: false,
+  requester: { subject: 'user:amira', agent: 'support-bot' },
+  server: 'orders-db',
+  tool: 'apply_migration',
+  ask: { ...request.ask, validity: { kind: 'window', uses: 3, durationMs: 3_600_000, total: {} } },
+  deciders: ['eli'],
+  verified: true,
+  uses: 1,
+  maxUses: 3,
+  totals: {},
+  grantedAtMs: NOW_MS - 60_000,
+  expiresAtMs: NOW_MS + 600_000,
+  revokedAtMs: null,
+  revokedBy: null,
+  revokedReason: null,
+};
