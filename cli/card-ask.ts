@@ -2,6 +2,7 @@ import { emergencyAsks } from '../core/emergency';
 import { EMERGENCY_MS } from '../core/grant';
 import { describeStep } from '../core/judge-decision';
 import type { Policy } from '../core/policy';
+import { signInNeedText } from '../core/sign-in';
 import type { ApprovalRequest } from '../core/request';
 import { askedOf } from '../core/review';
 import { eligibleReviewers } from '../core/reviewers';
@@ -33,11 +34,16 @@ export function askLines(view: CardView, paint: Paint): readonly string[] {
   return [
     ...line('rule', ruleText(request)),
     ...line('an allow', `permits ${validityText(ask.validity, ask.bind)}`),
+    ...signInLines(request, paint),
     ...line('asked', `${steps}${view.policy === null ? '' : peopleText(view, view.policy)}`),
     ...escalationLines(request, standing),
     ...emergencyLines(view, paint),
     ...line('deadline', standing.state === 'pending' ? deadlineText(request, nowMs) : closedText(view)),
   ];
+}
+
+function signInLines({ ask: { signIn } }: ApprovalRequest, paint: Paint): readonly string[] {
+  return signIn === undefined ? [] : line('sign-in', paint.yellow(safe(signInNeedText(signIn))));
 }
 
 function ruleText({ ask, policyVersion }: ApprovalRequest): string {
@@ -69,14 +75,15 @@ function escalationLines(
 /** What an emergency rule would let whom do, and that it is reviewed. */
 function emergencyLines({ request, standing, policy }: CardView, paint: Paint): readonly string[] {
   if (standing.state !== 'pending' || policy === null) return [];
-  return emergencyAsks(policy, request, request.ask).flatMap(({ rule, steps, validity, bind }) => {
+  return emergencyAsks(policy, request, request.ask).flatMap(({ rule, steps, validity, bind, signIn }) => {
     const [step] = steps.filter(({ kind }) => kind === 'rule');
     const people = step?.kind === 'rule' ? eligibleReviewers(policy, step.approvers).map(safe).join(', ') : '';
     const who = step === undefined ? '' : `${safe(describeStep(step))} (${people})`;
     const permits = `permits ${validityText(validity, bind)}, in ${duration(EMERGENCY_MS)} at most`;
+    const needs = signIn === undefined ? '' : `; ${safe(signInNeedText(signIn))}`;
     return line(
       'emergency',
-      `${paint.red(`rule ${safe(rule?.id ?? '')}`)}: ${who} may skip them; ${permits}; it is reviewed after`,
+      `${paint.red(`rule ${safe(rule?.id ?? '')}`)}: ${who} may skip them; ${permits}${needs}; it is reviewed after`,
     );
   });
 }

@@ -5,6 +5,7 @@ import type { Person, Policy, Rule, RuleScope } from '../core/policy';
 import type { PolicyProblem } from '../core/policy-fault';
 import { personOf } from '../core/policy-lookup';
 import { eligibleReviewers } from '../core/reviewers';
+import { signInNeedText } from '../core/sign-in';
 import { unreachable } from '../core/unreachable';
 import { policyPeopleText } from './policy-people-text';
 import type { Paint } from './paint';
@@ -45,12 +46,13 @@ function ruleText(rule: Rule, policy: Policy): string {
     ...(rule.emergency === false ? [] : [`EMERGENCY, reviewed within ${duration(rule.emergency.reviewWithinMs)}`]),
     ...(rule.selfApproval ? ['SELF-APPROVAL ALLOWED'] : []),
   ];
+  const needs = rule.signIn === undefined ? '' : `; ${safe(signInNeedText(rule.signIn))}`;
   const head = `  rule ${safe(rule.id)}: ${safe(rule.server)} / ${scopeText(rule.scope)}${when === '' ? '' : `, when ${when}`}${marks.length === 0 ? '' : `  [${marks.join(', ')}]`}`;
   if (rule.emergency !== false) {
     return [
       head,
       `      asks about nothing; ${step} (${people}) may skip those whom another rule asks, with ticket and reason`,
-      `      that permits ${validityText(rule.validity, rule.bind)}, in ${duration(EMERGENCY_MS)} at most`,
+      `      that permits ${validityText(rule.validity, rule.bind)}, in ${duration(EMERGENCY_MS)} at most${needs}`,
     ].join('\n');
   }
   const end =
@@ -60,7 +62,7 @@ function ruleText(rule: Rule, policy: Policy): string {
   return [
     head,
     `      asks ${step} (${people})${escalates.join('')}; ${end}`,
-    `      an allow permits ${validityText(rule.validity, rule.bind)}`,
+    `      an allow permits ${validityText(rule.validity, rule.bind)}${needs}`,
   ].join('\n');
 }
 

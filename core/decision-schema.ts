@@ -17,6 +17,7 @@ const decision = strictObject({
   reason: z.string().max(4_000).exactOptional(),
   minutes: z.int().min(1).max(525_600).exactOptional(),
   emergency: strictObject({ rule: text, ticket: z.string().max(300) }).exactOptional(),
+  signIn: strictObject({ atMs: z.int().min(0), acr: text.exactOptional() }).exactOptional(),
   channel: z.enum(['update', 'signal', 'cli', 'console', 'gateway']),
   signature: z.string().max(200).exactOptional(),
 });

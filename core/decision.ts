@@ -2,6 +2,15 @@
 export type DecisionChannel = 'update' | 'signal' | 'cli' | 'console' | 'gateway';
 
 /**
+ * What the console attests of a reviewer's sign-in: when they proved who they are, in epoch milliseconds, and by which
+ * authentication context class, where the provider says so (`auth_time` and `acr` of the ID token).
+ */
+export interface SignInFact {
+  readonly atMs: number;
+  readonly acr?: string;
+}
+
+/**
  * A reviewer's answer to one approval request: `decide`'s message. It names the operation, its revision and the binding
  * digest that the reviewer saw, and carries nothing that could reach the tool.
  * `signature`: base64url Ed25519 over the canonical JSON of all other fields, by one of the reviewer's keys.
@@ -19,6 +28,8 @@ export interface Decision {
   readonly minutes?: number;
   /** Allows under an emergency rule, which skips the approvers whom the request asks. Needs a `reason`. */
   readonly emergency?: { readonly rule: string; readonly ticket: string };
+  /** Counts only under the console's signature; in the word of anybody else it proves nothing. */
+  readonly signIn?: SignInFact;
   readonly channel: DecisionChannel;
   readonly signature?: string;
 }
@@ -27,6 +38,7 @@ export interface Decision {
  * The typed answer to a decision. `accepted`: it counts; `alreadyDecided`: another gave the same answer first;
  * `conflict`: another answer stands; `late`: the deadline had passed; `stale`: another revision or digest is open;
  * `emergencyRefused`: no emergency rule fits, its ticket or reason is missing, or an earlier one's review is overdue;
+ * `signInNeeded`: its rules ask for a newer or stronger sign-in than the decision proves;
  * `notRecorded`: the ledger did not take it in time, and `detail` names it; send the same decision again.
  */
 export type VerdictCode =
@@ -40,6 +52,7 @@ export type VerdictCode =
   | 'badSignature'
   | 'cannotWiden'
   | 'emergencyRefused'
+  | 'signInNeeded'
   | 'unknownRequest'
   | 'malformed'
   | 'tooLarge'

@@ -14,6 +14,7 @@ import {
 import type { Policy, Rule } from './policy';
 import { conditionsHold } from './policy-conditions';
 import { emergencyReviewers } from './retrospective';
+import { strictestSignIn } from './sign-in';
 import { strictestValidity } from './strictest';
 
 /** What an emergency rule looks at of a call. */
@@ -36,10 +37,11 @@ export function askLike(granted: Ask, now: Ask, emergencies: readonly Ask[]): As
 }
 
 function askUnder(
-  { id, version, approvers, selfApproval, validity }: Rule,
+  { id, version, approvers, selfApproval, validity, signIn: ofRule }: Rule,
   { material }: EmergencyFacts,
   ask: Ask,
 ): Ask {
+  const signIn = strictestSignIn([ask.signIn, ofRule]);
   return {
     ...ask,
     rule: { id, version },
@@ -48,6 +50,7 @@ function askUnder(
     validity: withinTotals(strictestValidity([ask.validity, validity]), { material }),
     escalate: [],
     emergency: true,
+    ...(signIn !== undefined && { signIn }),
   };
 }
 
@@ -92,7 +95,7 @@ export function judgeEmergency(
     judgeSpeaker(judgement, decision, at.signature) ??
     judgeStanding(judgement, decision, at.nowMs) ??
     judgeClaim({ ordinary, decision, overdue: at.overdue }) ??
-    judgeAllow(judgement, decision);
+    judgeAllow(judgement, decision, at);
   return { judged, ask: found };
 }
 

@@ -7,6 +7,7 @@ import type { BindMode, Policy, Rule, RuleScope, Validity } from './policy';
 import { accessRefusal } from './policy-access';
 import { conditionsHold } from './policy-conditions';
 import { DEFAULT_DEADLINE } from './policy-limits';
+import { strictestSignIn } from './sign-in';
 import { strictestBind, strictestValidity } from './strictest';
 import { unreachable } from './unreachable';
 
@@ -20,8 +21,8 @@ const PRECEDENCE: Readonly<Record<RuleScope['kind'], number>> = { tools: 0, dest
 
 /**
  * Judges a call by a policy: access first, then the rules. Of the rules that match, a named one before `destructive`
- * before `all`, and the first in the file among equals, decides who is asked and until when; the strictest validity and
- * binding of all of them apply. A condition on a missing value asks. Emergency rules ask about nothing (`emergencyAsks`).
+ * before `all`, and the first in the file among equals, decides who is asked and until when; the strictest validity,
+ * binding and sign-in of all of them apply. A condition on a missing value asks. Emergency rules ask about nothing (`emergencyAsks`).
  * @param confirm the runtime's own question to the requester's human; it can only add a question.
  */
 export function evaluate(policy: Policy, facts: CallFacts, confirm: boolean): PolicyVerdict {
@@ -58,6 +59,7 @@ type Asking = { readonly steps: readonly Step[]; readonly facts: CallFacts };
 
 function askOf(deciding: Rule, matched: readonly Rule[], { steps, facts }: Asking): Ask {
   const { id, version, approvers, selfApproval, escalate, deadline } = deciding;
+  const signIn = strictestSignIn(matched.map((rule) => rule.signIn));
   return {
     rule: { id, version },
     matched: matched.map((rule) => ({ id: rule.id, version: rule.version, scope: rule.scope.kind })),
@@ -67,6 +69,7 @@ function askOf(deciding: Rule, matched: readonly Rule[], { steps, facts }: Askin
     escalate,
     deadline,
     emergency: false,
+    ...(signIn !== undefined && { signIn }),
   };
 }
 

@@ -1,5 +1,14 @@
 import type { JsonValue } from './json';
-import type { Approvers, BindMode, DeadlineSpec, EscalationLevel, MaterialKind, RuleScope, Validity } from './policy';
+import type {
+  Approvers,
+  BindMode,
+  DeadlineSpec,
+  EscalationLevel,
+  MaterialKind,
+  RuleScope,
+  SignInNeed,
+  Validity,
+} from './policy';
 import type { Requester } from './requester';
 
 /** A material field as read from one call. `found: false` is a missing value: a rule's condition on it matches (asks). */
@@ -53,4 +62,6 @@ export interface Ask {
   readonly escalate: readonly EscalationLevel[];
   readonly deadline: DeadlineSpec;
   readonly emergency: boolean;
+  /** What every allow has to prove of its reviewer's sign-in; left out where nothing. */
+  readonly signIn?: SignInNeed;
 }

@@ -1,6 +1,7 @@
 import type { Ask } from './evaluation';
 import type { BindMode, Policy, Validity } from './policy';
 import { serverOf } from './policy-lookup';
+import { signInCovers } from './sign-in';
 import type { JsonValue } from './json';
 import { LONGEST_WAIT_MS } from './call';
 
@@ -67,7 +68,8 @@ export function sameRules(granted: Ask, now: Ask): boolean {
  * Whether what was granted is at least as strict as what the active rules ask now, quorum aside: the caller judges the
  * recorded decisions by the active rule's approvers.
  */
-export function termsStillCover(granted: Ask, now: Pick<Ask, 'bind' | 'validity'>): boolean {
+export function termsStillCover(granted: Ask, now: Pick<Ask, 'bind' | 'validity' | 'signIn'>): boolean {
+  if (!signInCovers(granted.signIn, now.signIn)) return false;
   return STRICTNESS[granted.bind] >= STRICTNESS[now.bind] && validityCovers(granted.validity, now.validity);
 }
 

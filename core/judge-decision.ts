@@ -4,6 +4,7 @@ import type { Ask, Step } from './evaluation';
 import { widens } from './grant';
 import type { Policy, Validity } from './policy';
 import type { Requester } from './requester';
+import { signInRefusal } from './sign-in';
 import { eligibleReviewers, isSelf, personForSubject, personOf } from './reviewers';
 import { unreachable } from './unreachable';
 
@@ -61,7 +62,7 @@ export function judgeDecision(
   return (
     judgeSpeaker(judgement, decision, at.signature) ??
     judgeStanding(judgement, decision, at.nowMs) ??
-    (decision.answer === 'deny' ? ended('deny', DENIED) : judgeAllow(judgement, decision))
+    (decision.answer === 'deny' ? ended('deny', DENIED) : judgeAllow(judgement, decision, at))
   );
 }
 
@@ -119,7 +120,12 @@ export function judgeStanding(judgement: Judgement, decision: Decision, nowMs: n
   );
 }
 
-export function judgeAllow(judgement: Judgement, decision: Decision): Judged {
+/** Whether an allow of somebody who may speak counts; the sign-in last, so that nobody signs in again for nothing. */
+export function judgeAllow(
+  judgement: Judgement,
+  decision: Decision,
+  { signature, nowMs }: { signature: SignatureCheck; nowMs: number },
+): Judged {
   const { ask, requester, policy } = judgement;
   const served = servedSteps(judgement, decision.reviewer);
   const self = isSelf(policy, decision.reviewer, requester);
@@ -132,6 +138,8 @@ export function judgeAllow(judgement: Judgement, decision: Decision): Judged {
   if (current !== undefined && !serves(judgement, current, decision.reviewer)) {
     return none('notAReviewer', `this request first waits for ${describeStep(current)}`);
   }
+  const signIn = signInRefusal(ask.signIn, { signature, signIn: decision.signIn, nowMs });
+  if (signIn !== null) return none('signInNeeded', signIn);
   const next = {
     decisionId: decision.decisionId,
     reviewer: decision.reviewer,

@@ -4,6 +4,7 @@ import type { PolicyFault } from './policy-fault';
 import { conditionFaults, toolsInScope } from './policy-field-checks';
 import { duplicateIdFaults, groupFaults, operatorFaults, peopleFaults } from './policy-people-checks';
 import { ruleFaults, serverFaults } from './policy-rule-checks';
+import { signInFaults } from './policy-sign-in-checks';
 import { toolFaults } from './policy-tool-checks';
 
 /** What is wrong between the entries of a policy, in no order. */
@@ -14,7 +15,7 @@ export function checkDraft(draft: PolicyDraft): PolicyFault[] {
     ...toolFaults(draft),
     ...draft.access.flatMap((listed) => accessFaults(draft, listed)),
     ...duplicateIdFaults(draft),
-    ...draft.rules.flatMap((listed) => ruleFaults(draft, listed)),
+    ...draft.rules.flatMap((listed) => [...ruleFaults(draft, listed), ...signInFaults(draft, listed)]),
   ];
 }
 

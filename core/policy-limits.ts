@@ -22,6 +22,9 @@ export const POLICY_LIMITS = {
   lookUpBudget: { minMs: SECOND_MS, maxMs: DAY_MS },
   window: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
   reviewWithin: { minMs: SECOND_MS, maxMs: LONGEST_WAIT_MS },
+  /** Nobody signs in, reads and answers in less. */
+  signInWithin: { minMs: 30 * SECOND_MS, maxMs: LONGEST_WAIT_MS },
+  signInClasses: 10,
   emergencyWindowMs: EMERGENCY_MS,
   uses: 10_000,
   quorum: 50,

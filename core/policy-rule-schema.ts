@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { AccessEntry, Condition, Conditions, DeadlineSpec, Rule, RuleScope, Validity } from './policy';
+import type { AccessEntry, Condition, Conditions, DeadlineSpec, Rule, RuleScope, SignInNeed, Validity } from './policy';
 import {
   choose,
   complain,
@@ -132,6 +132,16 @@ const emergency = choose<Rule['emergency']>((value) =>
     : z.boolean().transform((is) => is && { reviewWithinMs: POLICY_DEFAULTS.reviewWithinMs }),
 );
 
+const acr = matching(
+  /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/,
+  'must be an authentication class: 1 to 200 visible ASCII characters without spaces, " and \\',
+);
+
+const signIn = shape({
+  within: duration(POLICY_LIMITS.signInWithin),
+  acr: listOf(acr).max(POLICY_LIMITS.signInClasses).optional(),
+}).transform((given): SignInNeed => ({ withinMs: given.within, acr: given.acr ?? null }));
+
 /** A rule whose version is not known yet: that takes the rest of the policy. */
 export type DraftRule = Omit<Rule, 'version'>;
 
@@ -148,4 +158,5 @@ export const ruleSchema = shape({
   escalate: z.array(escalation).max(POLICY_LIMITS.escalations).default([]),
   deadline: deadline.default(DEFAULT_DEADLINE),
   emergency: emergency.default(false),
+  signIn: signIn.exactOptional(),
 }).transform((given): DraftRule => given);

@@ -21,6 +21,12 @@ export type Validity =
       readonly total: Readonly<Record<string, number>>;
     };
 
+/**
+ * What a rule asks of the sign-in of whoever allows: how long ago it may be, and by which authentication context class
+ * (the claim `acr`); null: by any.
+ */
+export type SignInNeed = { readonly withinMs: number; readonly acr: readonly string[] | null };
+
 /** A person who may review. `subjects` are the requester names that are this human (default `<name>` and `user:<name>`). */
 export type Person = {
   readonly name: string;
@@ -165,6 +171,8 @@ export type Rule = {
    * those who were skipped review that by the time given here.
    */
   readonly emergency: false | { readonly reviewWithinMs: number };
+  /** Left out where an allow needs no particular sign-in. */
+  readonly signIn?: SignInNeed;
 };
 
 /** The reviewers' console: whose word counts as a signature, and who operates it. */

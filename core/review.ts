@@ -1,4 +1,4 @@
-import type { Decision } from './decision';
+import type { Decision, SignInFact } from './decision';
 import { emergencyAsks, judgeEmergency, type EmergencyCircumstances } from './emergency';
 import type { Step } from './evaluation';
 import { approversAt, judgeDecision, progressOf, type CountedDecision, type Judgement } from './judge-decision';
@@ -35,10 +35,17 @@ export function askedOf(reviewed: Reviewed): Asked | null {
   return { able: [...new Set(able)], ...(progressOf(judgement) ?? { allows: 0, needed: 0 }) };
 }
 
+/** Who would answer in the console, and what it could attest of their sign-in. */
+export interface Answering {
+  readonly reviewer: string;
+  readonly signIn?: SignInFact | undefined;
+  readonly nowMs: number;
+}
+
 /** What an answer of this person would be worth at `nowMs`, by the ledger's own rules. */
-export function judgedFor(reviewed: Reviewed, answer: Decision['answer'], at: { reviewer: string; nowMs: number }) {
+export function judgedFor(reviewed: Reviewed, answer: Decision['answer'], at: Answering) {
   const { operationId, revision, bindingDigest: digest } = reviewed.request;
-  const { reviewer, nowMs } = at;
+  const { reviewer, signIn, nowMs } = at;
   const decision = {
     v: 1,
     decisionId: '',
@@ -47,6 +54,7 @@ export function judgedFor(reviewed: Reviewed, answer: Decision['answer'], at: { 
     digest,
     answer,
     reviewer,
+    ...(signIn !== undefined && { signIn }),
     channel: 'console',
   } as const;
   return judgeDecision(judgementOf(reviewed), decision, { signature: 'vouched', nowMs });
@@ -56,13 +64,14 @@ export function judgedFor(reviewed: Reviewed, answer: Decision['answer'], at: { 
 export function judgedInEmergency(
   reviewed: Reviewed,
   rule: string,
-  at: { reviewer: string; nowMs: number; overdue: EmergencyCircumstances['overdue'] },
+  at: Answering & Pick<EmergencyCircumstances, 'overdue'>,
 ) {
   const { operationId, revision, bindingDigest: digest } = reviewed.request;
-  const { reviewer, nowMs, overdue } = at;
+  const { reviewer, signIn, nowMs, overdue } = at;
   const emergency = { rule, ticket: '-' };
   const asked = { v: 1, decisionId: '', operationId, revision, digest, answer: 'allow' } as const;
-  const decision = { ...asked, reviewer, reason: '-', emergency, channel: 'console' } as const;
+  const attested = signIn === undefined ? {} : { signIn };
+  const decision = { ...asked, ...attested, reviewer, reason: '-', emergency, channel: 'console' } as const;
   const facts = reviewed.request;
   return judgeEmergency(judgementOf(reviewed), decision, { signature: 'vouched', nowMs, facts, overdue }).judged;
 }

@@ -23,13 +23,14 @@ export function ruleVersion(rule: DraftRule, policy: Omit<Policy, 'rules'>): str
 }
 
 function ruleBody(rule: DraftRule): JsonValue {
-  const { scope, when, approvers, escalate } = rule;
+  const { scope, when, approvers, escalate, signIn } = rule;
   return {
     ...rule,
     scope: scope.kind === 'tools' ? { kind: 'tools', tools: sorted(scope.tools) } : scope,
     when: conditionsBody(when),
     approvers: { ...whoBody(approvers), quorum: approvers.quorum },
     escalate: escalate.map(({ afterMs, to }) => ({ afterMs, to: whoBody(to) })),
+    ...(signIn !== undefined && { signIn: { ...signIn, acr: signIn.acr === null ? null : sorted(signIn.acr) } }),
   };
 }
 

@@ -31,8 +31,35 @@ export function issuesText(error: z.ZodError, whole: string): string {
   return error.issues.map((issue) => `${issue.path.join('.') || whole}: ${ruleText(issue)}`).join('; ');
 }
 
-function ruleText(issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'invalid_type') return issue.message;
-  const type = TYPE_NAMES[issue.expected] ?? issue.expected;
-  return issue.message.endsWith('received undefined') ? `it is missing; give ${type}` : `it must be ${type}`;
+/** What zod itself would say; a schema that has its own words begins in no such way. */
+const LIBRARY_WORDS = /^(Invalid|Too small|Too big)/;
+
+/** The rule that was broken, in words of ours: those of the schema where it has any. */
+export function ruleText(issue: z.core.$ZodIssue): string {
+  if (!LIBRARY_WORDS.test(issue.message)) return issue.message;
+  switch (issue.code) {
+    case 'invalid_type':
+      return typeText(issue);
+    case 'invalid_value':
+      return `it must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return boundText(issue.origin, `${issue.minimum}`, 'at least');
+    case 'too_big':
+      return boundText(issue.origin, `${issue.maximum}`, 'at most');
+    default:
+      return 'it has a form that is not known here';
+  }
+}
+
+function typeText({ expected, message }: z.core.$ZodIssueInvalidType): string {
+  const type = TYPE_NAMES[expected] ?? expected;
+  return message.endsWith('received undefined') ? `it is missing; give ${type}` : `it must be ${type}`;
+}
+
+const COUNTED: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' };
+
+function boundText(origin: string, bound: string, side: 'at least' | 'at most'): string {
+  const counted = COUNTED[origin];
+  if (counted === undefined) return `it must be ${side} ${bound}`;
+  return side === 'at least' && bound === '1' ? 'it must not be empty' : `it must have ${side} ${bound} ${counted}`;
 }

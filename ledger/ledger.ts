@@ -1,7 +1,6 @@
 import { parseDecision } from '../core/decision-schema';
 import type { CallState } from '../core/call-state';
 import type { Verdict } from '../core/decision';
-import { isProof } from '../core/judge-decision';
 import type { Policy } from '../core/policy';
 import { advanceRequest } from './commands/advance-request';
 import {
@@ -54,7 +53,7 @@ export interface Ledger {
   recordDecision(message: unknown, workflowId: string): Promise<DecisionAnswer>;
   advanceRequest(operationId: string): Promise<CallState | null>;
   withdraw(operationId: string, reason: string): Promise<CallState>;
-  dispatch(request: Omit<Dispatch, 'stillSigned'>): Promise<Dispatched>;
+  dispatch(request: Omit<Dispatch, 'signatureOf'>): Promise<Dispatched>;
   endAttempt(operationId: string, attempt: number): Promise<void>;
   recordAbsence(operationId: string, attempt: number): Promise<boolean>;
   recordOutcome(operationId: string, ending: Ending): Promise<CallState | null>;
@@ -149,11 +148,11 @@ function malformed(detail: string): Verdict {
   return { code: 'malformed', detail, operationId: null, revision: null, state: null, decidedBy: [], counted: null };
 }
 
-async function dispatchOnce(store: Store, request: Omit<Dispatch, 'stillSigned'>): Promise<Dispatched> {
+async function dispatchOnce(store: Store, request: Omit<Dispatch, 'signatureOf'>): Promise<Dispatched> {
   const { policy } = request.active;
   const whole = {
     ...request,
-    stillSigned: (decision: Parameters<typeof checkSignature>[0]) => isProof(checkSignature(decision, policy)),
+    signatureOf: (decision: Parameters<typeof checkSignature>[0]) => checkSignature(decision, policy),
   };
   try {
     return await store.write((tx) => dispatch(tx, whole));

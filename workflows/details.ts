@@ -2,6 +2,7 @@ import { showJsonMarkdown, showMarkdown } from '../core/display';
 import { describeStep } from '../core/judge-decision';
 import type { JsonValue } from '../core/json';
 import type { ApprovalRequest } from '../core/request';
+import { signInNeedText } from '../core/sign-in';
 import { pendingRequests, type Turn, type TurnCall } from './turn-state';
 
 /** The Temporal UI takes 20,000 bytes; what does not fit is on the card. */
@@ -63,6 +64,7 @@ function* requestLines(request: ApprovalRequest): Generator<string> {
   yield '';
   yield `- asked by ${showMarkdown(requester.subject)} through ${through}`;
   yield `- waits for ${showMarkdown(ask.steps.map(describeStep).join(', then '))}`;
+  if (ask.signIn !== undefined) yield `- ${showMarkdown(signInNeedText(ask.signIn))}`;
   yield `- until ${new Date(request.deadlineAtMs).toISOString()}, ${then}`;
   for (const { name, found, value } of material) yield `- ${showMarkdown(name)} ${found ? shown(value) : '(missing)'}`;
   yield '';

@@ -151,6 +151,7 @@ const EXITS: Readonly<Record<VerdictCode, ExitName>> = {
   badSignature: 'refused',
   cannotWiden: 'refused',
   emergencyRefused: 'refused',
+  signInNeeded: 'refused',
   unknownRequest: 'notFound',
   malformed: 'refused',
   tooLarge: 'refused',

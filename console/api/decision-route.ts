@@ -31,6 +31,7 @@ const decideRoute = createRoute({
     ...([
       'cannotWiden',
       'emergencyRefused',
+      'signInNeeded',
       'malformed',
       'tooLarge',
       'BODY_TOO_LARGE',

@@ -14,6 +14,7 @@ export const PROBLEMS = {
   badSignature: { status: 403, title: 'The signature does not count' },
   cannotWiden: { status: 422, title: 'A reviewer shortens a rule, and never widens it' },
   emergencyRefused: { status: 422, title: 'Not an emergency that counts' },
+  signInNeeded: { status: 403, title: 'The rule asks for a newer or stronger sign-in' },
   malformed: { status: 422, title: 'The decision cannot be read' },
   tooLarge: { status: 413, title: 'The decision is too large' },
   limit: { status: 429, title: 'Too many decisions' },

@@ -29,6 +29,7 @@ const VERDICTS: Readonly<Record<Uncounted, VerdictWords>> = {
   badSignature: { status: 403, title: 'Your decision was not accepted as yours' },
   cannotWiden: { status: 422, title: 'This is more than the rule gives' },
   emergencyRefused: { status: 422, title: 'This does not count as an emergency' },
+  signInNeeded: { status: 403, title: 'Sign in again to allow this' },
   malformed: { status: 400, title: 'This form cannot be read' },
   tooLarge: { status: 413, title: 'This is too long' },
   limit: { status: 429, title: 'Too many answers at once' },

@@ -3,6 +3,7 @@ import { askLike } from '../../core/emergency';
 import { addToTotals, asksOwnHuman, sameRules } from '../../core/grant';
 import { canonicalJson, type JsonObject } from '../../core/json';
 import type { Decision } from '../../core/decision';
+import type { SignatureCheck } from '../../core/judge-decision';
 import type { Ask } from '../../core/evaluation';
 import type { ApprovalFacts } from '../../core/outcome';
 import type { Policy } from '../../core/policy';
@@ -46,8 +47,8 @@ export interface Dispatch {
   readonly amounts: Readonly<Record<string, number>>;
   readonly similarDigest: string;
   readonly active: { readonly version: number; readonly policy: Policy; readonly trust: 'signatures' | 'namespace' };
-  /** Checks a recorded decision's signature against the reviewer's keys of the active policy. */
-  readonly stillSigned: (decision: Decision) => boolean;
+  /** Checks a recorded decision's signature against the keys of the active policy. */
+  readonly signatureOf: (decision: Decision) => SignatureCheck;
   readonly lookUp: LookUp | null;
   readonly leaseMs: number;
   /** 1 for the first send; n only after attempt n - 1 was proven absent at a tool that is idempotent by operation id. */

@@ -1,6 +1,7 @@
 import { askLike } from '../../core/emergency';
 import { sameRules, termsStillCover } from '../../core/grant';
-import { openSteps } from '../../core/judge-decision';
+import { isProof, openSteps } from '../../core/judge-decision';
+import { signInRefusal } from '../../core/sign-in';
 import type { Ask, RuleRef } from '../../core/evaluation';
 import type { ApprovalFacts } from '../../core/outcome';
 import type { OpeningCause } from '../../core/request';
@@ -56,7 +57,7 @@ export function judgeGrant(
   if (ask === null) return { cause: 'ruleChanged' };
   const same = sameRules(terms.ask, ask);
   if (!same && !termsStillCover(terms.ask, ask)) return { cause: 'ruleChanged' };
-  const standing = decisions.filter((decision) => standsFor(request, decision)).map(countedOf);
+  const standing = decisions.filter((decision) => standsFor(request, decision, ask)).map(countedOf);
   const { requester } = cardOf(row);
   const judgement = { life: lifeOf(row), requester, policy: request.active.policy };
   if (openSteps({ ...judgement, ask: terms.ask }, standing).length > 0) return { cause: 'reviewerChanged' };
@@ -65,7 +66,7 @@ export function judgeGrant(
   return { grant, approval: approvalFacts(grant, ask.rule) };
 }
 
-function standsFor({ active, stillSigned, bindingDigest }: Dispatch, decision: DecisionRow): boolean {
+function standsFor({ active, signatureOf, bindingDigest }: Dispatch, decision: DecisionRow, ask: Ask): boolean {
   const message = messageOf(decision);
   // A signature says nothing of a row that it was copied to.
   const isOwn =
@@ -75,8 +76,11 @@ function standsFor({ active, stillSigned, bindingDigest }: Dispatch, decision: D
     message.answer === decision.answer &&
     message.digest === bindingDigest;
   if (!isOwn) return false;
-  if (decision.verified === 1) return stillSigned(message);
-  return active.trust === 'namespace';
+  const isSigned = decision.verified === 1;
+  const signature = isSigned ? signatureOf(message) : 'absent';
+  if (isSigned ? !isProof(signature) : active.trust !== 'namespace') return false;
+  // What was attested then is read out of the signed message again: a row can say anything of itself.
+  return signInRefusal(ask.signIn, { signature, signIn: message.signIn, nowMs: decision.decided_at }) === null;
 }
 
 function approvalFacts(grant: GrantRow, permittedRule: RuleRef | null): ApprovalFacts {

@@ -171,7 +171,7 @@ function kindOf({ effect, code }: Judged): 'decision.recorded' | 'decision.repea
 }
 
 function decisionBody(decision: Decision): JsonObject {
-  const { decisionId, reviewer, answer, revision, digest, channel, emergency } = decision;
+  const { decisionId, reviewer, answer, revision, digest, channel, emergency, signIn } = decision;
   return {
     decisionId,
     reviewer,
@@ -182,6 +182,7 @@ function decisionBody(decision: Decision): JsonObject {
     reason: decision.reason ?? null,
     minutes: decision.minutes ?? null,
     ...(emergency !== undefined && { emergency: { ...emergency } }),
+    ...(signIn !== undefined && { signIn: { ...signIn } }),
   };
 }
 

@@ -63,7 +63,7 @@ export interface CallShape {
 export interface PreparedFixture {
   readonly ref: CallRef;
   readonly opening: (active: Active, cause?: Opening['cause']) => Opening;
-  readonly dispatching: (active: Active, more?: Partial<Dispatch>) => Omit<Dispatch, 'stillSigned'>;
+  readonly dispatching: (active: Active, more?: Partial<Dispatch>) => Omit<Dispatch, 'signatureOf'>;
   readonly digest: string;
 }
 

@@ -424,7 +424,7 @@ const ROWS: readonly Row[] = [
     name: 'misspelt approvers, once',
     edits: [['approvers: { groups: [dba], quorum: 1 }', 'aprovers: { groups: [dba] }']],
     problems: [
-      '29:5 POLICY_UNKNOWN_KEY rules[0].aprovers is not a key here; allowed: id, server, scope, when, approvers, selfApproval, bind, validity, escalate, deadline, emergency [Did you mean "approvers"?]',
+      '29:5 POLICY_UNKNOWN_KEY rules[0].aprovers is not a key here; allowed: id, server, scope, when, approvers, selfApproval, bind, validity, escalate, deadline, emergency, signIn [Did you mean "approvers"?]',
     ],
   },
   {
@@ -477,7 +477,7 @@ const ROWS: readonly Row[] = [
     name: 'a misspelt escalation',
     edits: [['    escalate: [', '    escalates: [']],
     problems: [
-      '32:5 POLICY_UNKNOWN_KEY rules[0].escalates is not a key here; allowed: id, server, scope, when, approvers, selfApproval, bind, validity, escalate, deadline, emergency [Did you mean "escalate"?]',
+      '32:5 POLICY_UNKNOWN_KEY rules[0].escalates is not a key here; allowed: id, server, scope, when, approvers, selfApproval, bind, validity, escalate, deadline, emergency, signIn [Did you mean "escalate"?]',
     ],
   },
   {
