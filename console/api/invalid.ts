@@ -1,5 +1,6 @@
 import type { z } from '@hono/zod-openapi';
 import { cut } from '../../core/display';
+import { ruleText } from '../../core/schema-issues';
 import { problem, type FieldError } from './problem';
 
 const PLACES = { json: 'body', query: 'query', param: 'path', header: 'header' } as const satisfies Record<
@@ -36,16 +37,10 @@ function errorsOf(issue: z.core.$ZodIssue, where: FieldError['in']): readonly Fi
       field: pointer([...issue.path, key]),
       detail: 'it is not known here; leave it out',
     }));
-  return [{ in: where, field: pointer(issue.path), detail: ruleOf(issue) }];
+  return [{ in: where, field: pointer(issue.path), detail: ruleText(issue) }];
 }
 
 function pointer(path: readonly PropertyKey[]): string {
   const names = path.map((part) => cut(String(part), LONGEST_NAME));
   return names.map((name) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
-}
-
-function ruleOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_value') return `give one of ${issue.values.map(String).join(', ')}`;
-  if (issue.code !== 'invalid_type') return issue.message;
-  return issue.message.endsWith('received undefined') ? `it is missing; give ${issue.expected}` : issue.message;
 }

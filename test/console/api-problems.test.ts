@@ -14,22 +14,33 @@ const path = `/requests/op_${'0'.repeat(40)}/decisions`;
 const digest = `sha256:${'0'.repeat(64)}`;
 
 it.each([
-  ['an unknown key', { answer: 'allow', revision: 1, digest, arguments: {} }, '/arguments'],
-  ['a missing member', { answer: 'allow', revision: 1 }, '/digest'],
-  ['another word', { answer: 'approve', revision: 1, digest }, '/answer'],
-  ['a text for a number', { answer: 'allow', revision: '1', digest }, '/revision'],
-  ['no revision at all', { answer: 'allow', revision: 0, digest }, '/revision'],
-  ['another digest', { answer: 'allow', revision: 1, digest: 'x' }, '/digest'],
-  ['half a minute', { answer: 'allow', revision: 1, digest, minutes: 0.5 }, '/minutes'],
-  ['a long reason', { answer: 'deny', revision: 1, digest, reason: 'x'.repeat(4_001) }, '/reason'],
-  ['a list', [], ''],
-  ['a name twice', `{"answer":"deny","answer":"allow","revision":1,"digest":"${digest}"}`, ''],
-  ['no JSON', '{"answer":', ''],
-  ['nothing', '', ''],
-])('names the place in a body with %s', async (_, body, field) => {
+  [
+    'an unknown key',
+    { answer: 'allow', revision: 1, digest, arguments: {} },
+    '/arguments',
+    'it is not known here; leave it out',
+  ],
+  ['a missing member', { answer: 'allow', revision: 1 }, '/digest', 'it is missing; give a text'],
+  ['another word', { answer: 'approve', revision: 1, digest }, '/answer', 'it must be one of allow, deny'],
+  ['a text for a number', { answer: 'allow', revision: '1', digest }, '/revision', 'it must be a number'],
+  ['no revision at all', { answer: 'allow', revision: 0, digest }, '/revision', 'it must be at least 1'],
+  ['another digest', { answer: 'allow', revision: 1, digest: 'x' }, '/digest', 'a digest is sha256: and 64 hex digits'],
+  ['half a minute', { answer: 'allow', revision: 1, digest, minutes: 0.5 }, '/minutes', 'it must be a whole number'],
+  [
+    'a long reason',
+    { answer: 'deny', revision: 1, digest, reason: 'x'.repeat(4_001) },
+    '/reason',
+    'it must have at most 4000 characters',
+  ],
+  ['a list', [], '', 'it must be an object'],
+  ['a name twice', `{"answer":"deny","answer":"allow","revision":1,"digest":"${digest}"}`, '', /answer/],
+  ['no JSON', '{"answer":', '', /./],
+  ['nothing', '', '', /./],
+])('names the place in a body with %s, and its rule', async (_, body, field, rule) => {
   const answer = await api.as('dana').post(path, body);
+  const detail: unknown = typeof rule === 'string' ? rule : expect.stringMatching(rule);
   expect([answer.status, answer.type]).toEqual([400, 'application/problem+json']);
-  expect(answer.body).toMatchObject({ code: 'INVALID_REQUEST', status: 400, errors: [{ in: 'body', field }] });
+  expect(answer.body).toMatchObject({ code: 'INVALID_REQUEST', status: 400, errors: [{ in: 'body', field, detail }] });
 });
 
 it.each([

@@ -267,7 +267,7 @@ describe('the settings of notices', () => {
     [
       'an unknown event',
       { events: ['open'], channels: ['dba'] },
-      'routes.0: events.0: Invalid option: expected one of "opened"|"escalated"|"reminder"|"closed"|"outcome"|"unknown"|"emergency"',
+      'routes.0: events.0: it must be one of opened, escalated, reminder, closed, outcome, unknown, emergency',
     ],
     ['no channel', { channels: [] }, expect.stringMatching(/^HOLDPOINT_NOTIFY: routes\.0: channels: /)],
   ])('of a route with %s are refused', async (_what, route, message) => {
