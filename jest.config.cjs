@@ -1,14 +1,12 @@
 'use strict';
 
-/** Packages that ship only ES modules and are imported by code under test: Jest must turn them into CommonJS. */
-const esModules = ['jose', 'canonicalize', 'openid-client', 'oauth4webapi'];
-
 /** @type {import('jest').Config} */
 module.exports = {
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/support/one-context-environment.cjs',
+  runtime: '<rootDir>/test/support/shared-packages-runtime.cjs',
   testMatch: ['<rootDir>/test/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/dist/'],
-  // This package exports an `import` condition only, which `require` does not see.
+  // This package exports an `import` condition only, which `require` does not see: Jest makes it CommonJS.
   moduleNameMapper: { '^canonicalize$': '<rootDir>/node_modules/canonicalize/lib/canonicalize.js' },
   transform: {
     '\\.[cm]?[jt]s$': [
@@ -20,11 +18,12 @@ module.exports = {
       },
     ],
   },
-  transformIgnorePatterns: [`/node_modules/(?!(${esModules.join('|')})/)`],
+  transformIgnorePatterns: ['/node_modules/(?!canonicalize/)'],
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/summary-reporter.cjs'],
-  maxWorkers: 2,
+  // Half of a file's time is spent waiting.
+  maxWorkers: 3,
   // A bound against hanging, not an expectation: a busy machine runs these several times slower.
   testTimeout: 90_000,
   collectCoverageFrom: [

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, IllegalStateError, Runtime } from '@temporalio/worker';
 import pino from 'pino';
 import { generatePermitKey } from '../../activities/permit-key';
 import type { Dependencies, RunStep } from '../../activities/dependencies';
@@ -30,7 +30,12 @@ import { breakable, type BreakableStore } from './breakable-store';
 import { policyText, type PolicyVariant } from './policy-text';
 import { startToolServer, type TestToolServer } from './tool-server';
 
-Runtime.install({ logger: new DefaultLogger('ERROR') });
+// Once per Jest worker, whose test files share it.
+try {
+  Runtime.install({ logger: new DefaultLogger('ERROR') });
+} catch (error) {
+  if (!(error instanceof IllegalStateError)) throw error;
+}
 
 export const U1: Requester = { subject: 'u1', agent: 'bot', chain: [] };
 
