@@ -74,7 +74,7 @@ export function createApp(deps: AppDeps): Hono<AppEnv> {
     c.set('csrf', signIn.csrfOf(viewer.sessionId));
     return next();
   });
-  app.route('/live', createLive(deps));
+  app.route('/live', createLive({ ...deps, onSignOut: (listener) => signIn.onSignOut(listener) }));
   app.route('/', createPages(deps));
   return app;
 }

@@ -45,7 +45,7 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
   private wake: (() => void) | null = null;
   private isTold = false;
   private isOver = false;
-  /** Who may see what has changed: the reader has to be identified anew. */
+  /** Who may see what has changed, or the session has ended: the reader has to be identified anew. */
   private isStale = false;
   private beatAtMs = 0;
   private stall: NodeJS.Timeout;
@@ -73,6 +73,12 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
 
   cancel(): void {
     this.end();
+  }
+
+  /** Its reader is nobody any more. */
+  stop(): void {
+    this.isStale = true;
+    this.tell();
   }
 
   private readonly tell = (): void => {
@@ -141,7 +147,7 @@ export class EventStream implements UnderlyingSource<Uint8Array> {
     this.isTold = true;
     const concerns = await Promise.all(changes.map((change) => concerned(viewer, change, newest)));
     this.position = newest;
-    this.isStale = changes.some(({ kind }) => kind === 'policy.applied');
+    this.isStale ||= changes.some(({ kind }) => kind === 'policy.applied');
     const texts = changes.filter((_, index) => concerns[index] === true).map(eventText);
     return this.isStale ? `${texts.join('')}id: ${newest}\n\n` : texts.join('');
   }

@@ -10,6 +10,8 @@ export interface StreamDeps {
   readonly reviews: Pick<Reviews, 'concerns'>;
   readonly live: ResumableFeed;
   readonly log: Log;
+  /** Tells of each session that is signed out; its streams end at once. */
+  readonly onSignOut?: (listener: (sessionId: string) => void) => () => void;
   /** Left out: a heartbeat each 15 s, cut off after 30 s without reading, and 5 min in all. */
   readonly times?: StreamTimes | undefined;
 }
@@ -30,9 +32,14 @@ export type Opened =
   { readonly ok: true; readonly response: Response } | { readonly ok: false; readonly code: 'position' | 'limit' };
 
 /** Answers requests by streams of what concerns their viewer, from the `Last-Event-ID` on that they name. */
-export function createEventStreams({ reviews, live, log, times = TIMES }: StreamDeps): (c: Context<Env>) => Opened {
+export function createEventStreams(deps: StreamDeps): (c: Context<Env>) => Opened {
+  const { reviews, live, log, times = TIMES } = deps;
   const concerned = createConcerned(reviews);
   const open = new Map<string, number>();
+  const streams = new Map<EventStream, string>();
+  deps.onSignOut?.((signedOut) => {
+    for (const [stream, sessionId] of streams) if (sessionId === signedOut) stream.stop();
+  });
   return (c) => {
     const viewer = c.get('viewer');
     const from = positionOf(c.req.header('last-event-id'));
@@ -43,11 +50,13 @@ export function createEventStreams({ reviews, live, log, times = TIMES }: Stream
     if (c.req.method === 'HEAD') return { ok: true, response: new Response(null, { headers: HEADERS }) };
     open.set(viewer.name, before + 1);
     const onEnd = () => {
+      streams.delete(stream);
       const left = (open.get(viewer.name) ?? 1) - 1;
       if (left === 0) open.delete(viewer.name);
       else open.set(viewer.name, left);
     };
     const stream = new EventStream({ viewer, live, log, times, from, concerned, hangUp: hangUpOf(c), onEnd });
+    streams.set(stream, viewer.sessionId);
     const body = new ReadableStream(stream, { highWaterMark: 0 });
     return { ok: true, response: new Response(body, { headers: HEADERS }) };
   };

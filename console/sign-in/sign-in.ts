@@ -8,6 +8,7 @@ import { createFormTokens } from './form-tokens';
 import type { FormTokens } from './form-tokens';
 import { addLinkRoutes } from './link-routes';
 import { addOidcRoutes } from './oidc-routes';
+import { freshIn } from './fresh';
 import { ownPath } from './own-path';
 import { createSeals } from './sealed';
 import type { PersonStatement } from './sealed';
@@ -32,6 +33,8 @@ export interface SignInDeps {
 export interface SignIn extends FormTokens {
   /** Under `/sign-in` and `/sign-out`, behind the guard; nobody has to be signed in. */
   readonly routes: Hono<SignInEnv>;
+  /** Tells of each session that is signed out here, by its id; answers how to stop. */
+  onSignOut(listener: (sessionId: string) => void): () => void;
   /** By the session's cookie, for pages. Null for whatever is not a session that counts. Never throws. */
   identifySession(cookieHeader: string | undefined): Promise<Identified | null>;
   /** By a bearer token, for the API. Null for whatever is not a token of this API. Never throws. */
@@ -45,7 +48,7 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*) *$/i;
 export function createSignIn(deps: SignInDeps): SignIn {
   const { settings, nowMs = Date.now } = deps;
   const parts: SignInParts = {
-    ...deps,
+    ...{ ...deps, nowMs },
     personNamed: (claim) => deps.personNamed(claim),
     seals: createSeals(settings.key, nowMs),
     cookies: createCookies(settings),
@@ -53,9 +56,15 @@ export function createSignIn(deps: SignInDeps): SignIn {
     attempts: createAttempts(ATTEMPTS_PER_MINUTE, () => performance.now()),
   };
   const formTokens = createFormTokens(settings.key);
+  const listeners = new Set<(sessionId: string) => void>();
+  const signedOut = (sessionId: string): void => listeners.forEach((listener) => listener(sessionId));
   return {
     ...formTokens,
-    routes: routesOf(parts, formTokens),
+    routes: routesOf(parts, { ...formTokens, signedOut }),
+    onSignOut: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     identifySession: async (header) => identified(await openSession(parts, header)),
     identifyToken: async (header = '') => {
       const [, token = ''] = BEARER.exec(header) ?? [];
@@ -71,23 +80,30 @@ async function openSession({ seals, cookies, spent }: SignInParts, header?: stri
 
 function identified(statement: PersonStatement | null): Identified | null {
   if (statement === null) return null;
-  const { person, id, issuedAtMs } = statement;
-  return { person, sessionId: id, signedInAtMs: issuedAtMs };
+  const { person, id, issuedAtMs, signIn } = statement;
+  return { person, sessionId: id, signedInAtMs: issuedAtMs, ...(signIn !== undefined && { signIn }) };
 }
 
-function routesOf(parts: SignInParts, { csrfOf }: FormTokens): Hono<SignInEnv> {
+interface RouteParts extends Pick<FormTokens, 'csrfOf'> {
+  readonly signedOut: (sessionId: string) => void;
+}
+
+function routesOf(parts: SignInParts, { csrfOf, signedOut }: RouteParts): Hono<SignInEnv> {
   const { settings, cookies, spent } = parts;
   const app = new Hono<SignInEnv>();
   app.get('/sign-in', async (c) => {
     const session = await openSession(parts, c.req.header('cookie'));
     const known = session === null ? null : { person: session.person, csrf: csrfOf(session.id) };
     const provider = settings.oidc === null ? null : new URL(settings.oidc.issuer).host;
-    return answer(c, waysPage({ to: ownPath(c.req.query('to')), provider, known }));
+    return answer(c, waysPage({ to: ownPath(c.req.query('to')), fresh: freshIn(c), provider, known }));
   });
   app.post('/sign-out', async (c) => {
     const session = await openSession(parts, c.req.header('cookie'));
     // Where somebody kept the cookie, it ends all the same.
-    if (session !== null) spent.spend(session);
+    if (session !== null) {
+      spent.spend(session);
+      signedOut(session.id);
+    }
     cookies.remove(c, 'holdpoint_session');
     return c.redirect('/sign-in', 303);
   });

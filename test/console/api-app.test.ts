@@ -7,6 +7,7 @@ import { createMint, newSealKey } from '../../console/sign-in/mint';
 import { consoleApi, type ConsoleApi } from '../support/console-api';
 import { readEvents } from '../support/event-reader';
 import { eventually } from '../support/eventually';
+import { formToken, signedIn } from './sign-in-stage';
 
 const key = Buffer.from(newSealKey(), 'base64url');
 const HOUR_MS = 3_600_000;
@@ -71,4 +72,26 @@ it('streams events through everything that stands before it', async () => {
 it.each(['/nothing', '', '/'])('answers the path %j that there is not by a problem', async (path) => {
   const answer = await fetch(url + path, { headers: { authorization: await tokenOf('dana') } });
   expect([answer.status, answer.headers.get('content-type')]).toEqual([404, 'application/problem+json']);
+});
+
+it('ends the streams of a session at once when it is signed out, and no others', async () => {
+  const at = { url: new URL(url).origin, mint: createMint(key) };
+  const [leaving, staying] = [await signedIn(at), await signedIn(at)];
+  const follow = async (browser: typeof leaving) => {
+    const cookie = [...browser.cookies].map(([name, value]) => `${name.split(' ')[1] ?? ''}=${value}`).join('; ');
+    const reader = await readEvents(`${at.url}/live`, { cookie });
+    await eventually(() => {
+      expect(reader.lastId()).not.toBe('');
+    });
+    return { reader, cookie };
+  };
+  const [left, other, stayed] = [await follow(leaving), await follow(leaving), await follow(staying)];
+  const out = await leaving.post(`${at.url}/sign-out`, { csrf: await formToken(at, leaving) });
+  expect(out.status).toBe(303);
+  await Promise.all([left.reader.ended, other.reader.ended]);
+  const { operationId } = await api.ask();
+  expect((await stayed.reader.until(2)).map((change) => change.operationId)).toEqual([operationId, operationId]);
+  expect(left.reader.text()).not.toContain(operationId);
+  expect((await readEvents(`${at.url}/live`, { cookie: left.cookie })).status).toBe(401);
+  stayed.reader.close();
 });

@@ -178,7 +178,7 @@ export function send(
 }
 
 /** Signs in by a link, as a person does. */
-export async function signedIn(server: ConsoleServer, person = 'dana'): Promise<TestBrowser> {
+export async function signedIn(server: Pick<ConsoleServer, 'url' | 'mint'>, person = 'dana'): Promise<TestBrowser> {
   const browser = new TestBrowser();
   const code = await server.mint.mintLink(person, 60_000);
   const { status } = await browser.post(`${server.url}/sign-in/link`, { code });
@@ -187,7 +187,7 @@ export async function signedIn(server: ConsoleServer, person = 'dana'): Promise<
 }
 
 /** The form token on the page of a browser that is signed in. */
-export async function formToken(server: ConsoleServer, browser: TestBrowser): Promise<string> {
+export async function formToken(server: Pick<ConsoleServer, 'url'>, browser: TestBrowser): Promise<string> {
   const { text } = await browser.visit(server.url);
   return /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
 }
