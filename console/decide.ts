@@ -1,5 +1,8 @@
 import type { Decision, Verdict, VerdictCode } from '../core/decision';
 import { isBlank } from '../core/display';
+import { emergencyAsks } from '../core/emergency';
+import type { Policy, SignInNeed } from '../core/policy';
+import type { ApprovalRequest } from '../core/request';
 import { notShown } from '../core/review';
 import { decisionOn } from '../client/decision-on';
 import { signDecision } from '../client/sign-decision';
@@ -40,10 +43,26 @@ export async function decide(deps: Deciding, viewer: Viewer, given: GivenDecisio
   const hidden = answer === 'allow' && !isStranger ? notShown(meant.request) : [];
   if (hidden.length > 0) return refused('NOT_SHOWN', notShownText(hidden));
   const decision = decisionBy(viewer, given);
-  const sent = signingKey === null ? decision : signDecision(decision, signingKey);
+  const sent = signingKey === null ? decision : signDecision(attested(viewer, decision), signingKey);
   const verdict = await deps.decide(meant.request.workflowId, sent);
   if (isStranger && !COUNTS.includes(verdict.code)) return { kind: 'notFound' };
+  if (verdict.code === 'signInNeeded') return { kind: 'verdict', verdict, ...needOf(policy, meant.request, given) };
   return { kind: 'verdict', verdict: await withOwnReason(deps, decision, verdict) };
+}
+
+/** What is known of the sign-in goes with the decision, under the same signature. */
+function attested({ signIn }: Viewer, decision: Decision): Decision {
+  return signIn === undefined ? decision : { ...decision, signIn };
+}
+
+function needOf(
+  policy: Policy | null,
+  request: ApprovalRequest,
+  { emergency }: GivenDecision,
+): { readonly signIn?: SignInNeed } {
+  const asks = emergency === undefined || policy === null ? [] : emergencyAsks(policy, request, request.ask);
+  const { signIn } = asks.find(({ rule }) => rule?.id === emergency?.rule) ?? request.ask;
+  return signIn === undefined ? {} : { signIn };
 }
 
 const COUNTS: readonly VerdictCode[] = ['accepted', 'alreadyDecided'];

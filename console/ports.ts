@@ -1,6 +1,6 @@
-import type { Decision, Verdict } from '../core/decision';
+import type { Decision, SignInFact, Verdict } from '../core/decision';
 import type { Ask } from '../core/evaluation';
-import type { Policy } from '../core/policy';
+import type { Policy, SignInNeed } from '../core/policy';
 import type { ApprovalRequest } from '../core/request';
 import type { Finding } from '../core/retrospective';
 import type { Fact, DecisionRecord, OperationRecord, RequestFilter, RequestRecord } from '../ledger/queries';
@@ -24,6 +24,8 @@ export interface Viewer {
   /** One sign-in, or one API token; never a secret. */
   readonly sessionId: string;
   readonly signedInAtMs: number;
+  /** When they proved who they are; left out where nobody said so, as with every API token. */
+  readonly signIn?: SignInFact;
   /** `namespace`: unsigned decisions count here, in anybody's name; every page says so. */
   readonly trust?: 'signatures' | 'namespace';
 }
@@ -33,6 +35,7 @@ export interface Identified {
   readonly person: string;
   readonly sessionId: string;
   readonly signedInAtMs: number;
+  readonly signIn?: SignInFact;
 }
 
 export interface Page<Item> {
@@ -102,7 +105,8 @@ export interface GivenDecision extends Pick<
 }
 
 export type Decided =
-  | { readonly kind: 'verdict'; readonly verdict: Verdict }
+  /** `signIn`: what the rules ask of the sign-in, where that is what was missing. */
+  | { readonly kind: 'verdict'; readonly verdict: Verdict; readonly signIn?: SignInNeed }
   /** There is no such request; the same for everybody. */
   | { readonly kind: 'notFound' }
   /** Refused before it was sent, and nothing was recorded. */

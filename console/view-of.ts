@@ -22,7 +22,11 @@ function mayAnswer(viewer: Viewer, seen: Seen, answer: 'allow' | 'deny'): MayAns
   if (policy === null) return { ok: false, code: 'NO_POLICY', detail: 'no policy is active, so nobody may decide' };
   if (standing.state !== 'pending')
     return { ok: false, code: 'conflict', detail: `this revision is ${standing.state}, and nobody is asked any more` };
-  return mayGive(seen, answer, judgedFor({ ...seen, policy }, answer, { reviewer: viewer.name, nowMs }));
+  return mayGive(
+    seen,
+    answer,
+    judgedFor({ ...seen, policy }, answer, { reviewer: viewer.name, signIn: viewer.signIn, nowMs }),
+  );
 }
 
 function mayGive({ request }: Seen, answer: 'allow' | 'deny', { code, detail, effect }: Judged): MayAnswer {
@@ -49,10 +53,11 @@ function offerOf(
   const { policy, request, decisions, nowMs } = seen;
   const rule = ask.rule?.id ?? '';
   const blocking = overdue === null ? null : { id: overdue.grantId, dueAtMs: overdue.dueAtMs };
-  const judged = judgedInEmergency(seen, rule, { reviewer: viewer.name, nowMs, overdue: blocking });
+  const { name: reviewer, signIn } = viewer;
+  const judged = judgedInEmergency(seen, rule, { reviewer, signIn, nowMs, overdue: blocking });
   if (judged.code === 'selfApproval') return [];
   const before = decisions.filter(({ revision, emergency }) => revision === request.revision && emergency === rule);
-  const deciders = [...before.map(({ reviewer }) => reviewer), viewer.name];
+  const deciders = [...before.map((each) => each.reviewer), reviewer];
   return [
     {
       ...{ rule, ask, overdue },

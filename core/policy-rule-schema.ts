@@ -133,8 +133,8 @@ const emergency = choose<Rule['emergency']>((value) =>
 );
 
 const acr = matching(
-  /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/,
-  'must be an authentication class: 1 to 200 visible ASCII characters without spaces, " and \\',
+  /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/,
+  'must be an authentication class: 1 to 100 visible ASCII characters without spaces, " and \\',
 );
 
 const signIn = shape({

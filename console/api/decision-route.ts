@@ -87,7 +87,8 @@ function decidedAnswer(decided: Decided): Response {
       const { code, detail, ...parts } = decided.verdict;
       if (code === 'accepted' || code === 'alreadyDecided') return answer(verdict, { code, detail, ...parts });
       const retryAfterS = code === 'notRecorded' || code === 'limit' ? { retryAfterS: RETRY_AFTER_S } : {};
-      return problem({ code, detail, verdict: parts, ...retryAfterS });
+      const { signIn } = decided;
+      return problem({ code, detail, verdict: parts, ...retryAfterS, ...(signIn !== undefined && { signIn }) });
     }
     default:
       return unreachable(decided);

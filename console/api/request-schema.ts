@@ -66,6 +66,10 @@ export const ask = z
       remindEveryMs: durationMs.nullable(),
     }),
     emergency: z.boolean(),
+    signIn: z
+      .object({ withinMs: durationMs, acr: texts.nullable() })
+      .optional()
+      .openapi({ description: 'What an allow has to prove of its reviewer’s sign-in; null takes any class.' }),
   })
   .openapi('Ask', { description: 'Who is asked, under which rule, and what an allow would permit.' });
 

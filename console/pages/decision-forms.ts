@@ -7,6 +7,7 @@ import { notShownText } from '../view-of';
 import { unavailablePreview } from './change-view';
 import { named } from './given';
 import type { Html } from './layout';
+import { signInAgain } from './sign-in-again';
 
 /** What makes a form this session's and this decision's: made anew for each page, so a second click is no second decision. */
 export interface FormKeys {
@@ -35,8 +36,8 @@ function answers(view: RequestView, viewer: Viewer, keys: FormKeys): Html {
     ({ reviewer, answer, revision }) =>
       reviewer === viewer.name && answer === 'allow' && revision === view.request.revision,
   );
-  const noAllow = (detail: string): Html => (hasAllowed ? allowedBefore() : notOffered('allow', detail));
-  return html`${mayAllow.ok ? allowForm(view, keys) : noAllow(mayAllow.detail)}
+  const noAllow = (why: NoAnswer): Html => (hasAllowed ? allowedBefore() : allowNotOffered(view, why));
+  return html`${mayAllow.ok ? allowForm(view, keys) : noAllow(mayAllow)}
   ${mayDeny.ok ? denyForm(view, keys) : notOffered('deny', mayDeny.detail)}`;
 }
 
@@ -49,6 +50,13 @@ function readable({ request, mayAllow }: RequestView): MayAnswer {
   const missing = notShown(request);
   if (missing.length === 0 || !mayAllow.ok) return mayAllow;
   return { ok: false, code: 'NOT_SHOWN', detail: notShownText(missing) };
+}
+
+type NoAnswer = Extract<MayAnswer, { ok: false }>;
+
+function allowNotOffered({ request }: RequestView, { code, detail }: NoAnswer): Html {
+  const again = code === 'signInNeeded' ? signInAgain(request.operationId, request.ask.signIn) : null;
+  return html`${notOffered('allow', detail)}${again === null ? null : html`<p>${again}</p>`}`;
 }
 
 function notOffered(answer: 'allow' | 'deny' | 'decide', detail: string): Html {

@@ -1,10 +1,12 @@
 import { html } from 'hono/html';
 import { EMERGENCY_MS } from '../../core/grant';
 import { describeStep } from '../../core/judge-decision';
+import { signInNeedText } from '../../core/sign-in';
 import type { EmergencyOffer, MayAnswer, OverdueReview, RequestView } from '../ports';
 import { hiddenFields } from './decision-forms';
 import { named } from './given';
 import type { Html } from './layout';
+import { signInAgain } from './sign-in-again';
 import { absolute } from './time';
 import { duration, validityText } from './words';
 
@@ -30,7 +32,7 @@ function offerView(view: RequestView, offer: EmergencyOffer, keys: EmergencyKeys
   return html`<details class="emergency">
     <summary>In an emergency: rule ${named(offer.rule)}</summary>
     ${followsView(view, offer)}
-    ${offer.may.ok ? emergencyForm(view, offer, { keys, typed: null }) : refusedView(offer.overdue, offer.may)}
+    ${offer.may.ok ? emergencyForm(view, offer, { keys, typed: null }) : refusedView(view, offer, offer.may)}
   </details>`;
 }
 
@@ -45,6 +47,7 @@ function followsView({ request }: RequestView, { ask, skipped, reviewers, review
   return html`<p>
       ${named(ask.steps.map(describeStep).join(', then '))} may allow in place of ${named(instead.join(', then '))}.
       That permits ${permitsText(ask)}, and is on record as an emergency.
+      ${ask.signIn === undefined ? null : html`Here, ${named(signInNeedText(ask.signIn))}.`}
     </p>
     <p>It skips ${named(skipped.join(', '))}, who are told at once. ${review}</p>`;
 }
@@ -54,11 +57,16 @@ function permitsText({ validity, bind }: EmergencyOffer['ask']): Html {
   return html`${named(validityText(validity, bind))}${isTimed ? null : `, within ${duration(EMERGENCY_MS)} of the allow`}`;
 }
 
-function refusedView(overdue: OverdueReview | null, { code, detail }: Extract<MayAnswer, { ok: false }>): Html {
+function refusedView(
+  { request }: RequestView,
+  { overdue, ask }: EmergencyOffer,
+  { code, detail }: Extract<MayAnswer, { ok: false }>,
+): Html {
   const isBlocked = code === 'emergencyRefused' && overdue !== null;
   return html`<p class="not-offered">
-    You cannot use it now: ${isBlocked ? overdueText(overdue) : html`${named(detail.replace(/\.$/, ''))}.`}
-  </p>`;
+      You cannot use it now: ${isBlocked ? overdueText(overdue) : html`${named(detail.replace(/\.$/, ''))}.`}
+    </p>
+    ${code === 'signInNeeded' ? html`<p>${signInAgain(request.operationId, ask.signIn)}</p>` : null}`;
 }
 
 function overdueText({ grantId, dueAtMs, isTheirs }: OverdueReview): Html {

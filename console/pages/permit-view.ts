@@ -1,6 +1,7 @@
 import { html } from 'hono/html';
 import { ONCE_GRANT_MS } from '../../core/grant';
 import { describeStep } from '../../core/judge-decision';
+import { signInNeedText } from '../../core/sign-in';
 import type { DecisionRecord } from '../../ledger/queries';
 import type { RequestView } from '../ports';
 import { given, givenValue, named } from './given';
@@ -39,13 +40,21 @@ export function permitView(view: RequestView): Html {
         <dt>Asked</dt>
         <dd>${named(ask.steps.map(describeStep).join(', then '))}${peopleView(view)}</dd>
       </div>
-      ${escalationRow(view)}
+      ${signInRow(request)} ${escalationRow(view)}
       <div>
         <dt>Rule</dt>
         <dd>${ruleView(request)}</dd>
       </div>
     </dl>
   </section>`;
+}
+
+function signInRow({ ask: { signIn } }: RequestView['request']): Html | null {
+  if (signIn === undefined) return null;
+  return html`<div>
+    <dt>Sign-in</dt>
+    <dd class="caution">${named(signInNeedText(signIn))}</dd>
+  </div>`;
 }
 
 function deadlineView({ request, standing, nowMs }: RequestView): Html {

@@ -9,6 +9,7 @@ import { argumentsView } from './material-view';
 import { messagePage } from './message-page';
 import { answersView } from './permit-view';
 import { STANDING_TEXT } from './words';
+import { signInAgain } from './sign-in-again';
 import { writtenView } from './written';
 
 /** Verdicts that say that an answer does not count; the two others lead back to the request. */
@@ -118,11 +119,21 @@ function standingText(verdict: Verdict, view: RequestView | null): Html | null {
 
 function toRequest({ view, given }: Answered, verdict: Verdict): Html {
   if (view === null) return html`<a href="/">To the requests that wait for you</a>`;
+  const again = verdict.code === 'signInNeeded' ? againBy(view, given) : null;
+  if (again !== null) return again;
   const to = html`/requests/${given.operationId}`;
   if (verdict.code === 'stale' || view.latestRevision > given.revision) {
     return html`<a href="${to}">Read revision ${view.latestRevision}</a>, then decide on that.`;
   }
   return html`<a href="${to}">Read the request as it is now</a>`;
+}
+
+/** Only where the sign-in is what is missing now, too: a console that signs nothing has no use for a newer one. */
+function againBy(view: RequestView, { operationId, emergency }: GivenDecision): Html | null {
+  const offer = view.emergencies.find(({ rule }) => rule === emergency?.rule);
+  const may = emergency === undefined ? view.mayAllow : offer?.may;
+  if (may === undefined || may.ok || may.code !== 'signInNeeded') return null;
+  return signInAgain(operationId, (offer ?? view.request).ask.signIn);
 }
 
 /** The same decision, to the letter: it is on record once, however often it is sent. */

@@ -28,7 +28,7 @@ export function addLinkRoutes(app: Hono<SignInEnv>, parts: SignInParts): void {
     }
     // Nothing is awaited between the question and the answer, so of two at once one is first.
     if (!parts.spent.spend(statement)) return turnAway(parts, c, badLink(to));
-    return enter(parts, c, { person, by: 'link', to });
+    return enter(parts, c, { person, by: 'link', to, signIn: { atMs: parts.nowMs() } });
   });
 }
 

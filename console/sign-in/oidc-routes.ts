@@ -2,6 +2,7 @@ import type { Context, Hono } from 'hono';
 import { publicOrigin } from '../../web/host-check';
 import { ownOrigin } from '../own-origin';
 import type { OidcSettings } from '../settings';
+import { freshIn, freshQuery, staleness } from './fresh';
 import { createOidc } from './oidc';
 import type { Failed } from './oidc';
 import { ownPath } from './own-path';
@@ -19,18 +20,19 @@ export function addOidcRoutes(app: Hono<SignInEnv>, parts: SignInParts, settings
   const oidc = createOidc(settings);
 
   app.get('/sign-in/oidc', async (c) => {
-    const to = ownPath(c.req.query('to'));
+    const [to, fresh] = [ownPath(c.req.query('to')), freshIn(c)];
     const origin = publicOrigin(parts.settings, c.env.incoming);
     // The provider leads back to the public origin, so the cookie has to be set there.
     if (ownOrigin(parts.settings, c.env.incoming) !== origin) {
-      return c.redirect(`${origin}/sign-in/oidc?to=${encodeURIComponent(to)}`);
+      return c.redirect(`${origin}/sign-in/oidc?${freshQuery({ to, fresh })}`);
     }
     const refused = tooManyAttempts(parts, c, 'oidc');
     if (refused !== null) return refused;
-    const begun = await oidc.begin(`${origin}${CALLBACK}`);
+    const begun = await oidc.begin(`${origin}${CALLBACK}`, fresh);
     if (!begun.ok) return failed(parts, c, { ...begun, to });
     const { url, ...checks } = begun.begun;
-    cookies.set(c, 'holdpoint_sign_in', { value: await seals.sealStart({ ...checks, to }, START_MS), forMs: START_MS });
+    const start = { ...checks, to, ...(fresh !== null && { fresh }) };
+    cookies.set(c, 'holdpoint_sign_in', { value: await seals.sealStart(start, START_MS), forMs: START_MS });
     return c.redirect(url);
   });
 
@@ -47,8 +49,12 @@ export function addOidcRoutes(app: Hono<SignInEnv>, parts: SignInParts, settings
     answered.search = new URL(c.req.url).search;
     const ended = await oidc.end(answered, start);
     if (!ended.ok) return failed(parts, c, { ...ended, to: start.to });
+    const { signIn } = ended;
+    const weak = start.fresh === undefined ? null : staleness(start.fresh, signIn, [start.issuedAtMs, parts.nowMs()]);
+    if (weak !== null) return notFresh(parts, c, { reason: weak, to: start.to });
     const person = await parts.personNamed(ended.claim);
-    if (person !== null) return enter(parts, c, { person, by: 'oidc', to: start.to });
+    if (person !== null)
+      return enter(parts, c, { person, by: 'oidc', to: start.to, ...(signIn !== undefined && { signIn }) });
     const page = noPersonPage(ended.claim, start.to);
     return turnAway(parts, c, { by: 'oidc', status: 403, reason: 'no such person', page });
   });
@@ -60,10 +66,23 @@ const REFUSED = {
     'provider did not confirm who you are.',
   next: 'Begin again.',
 };
+const NOT_FRESH = {
+  happened:
+    'The provider was asked for a new sign-in, and answered with an earlier one, or with a weaker one than was asked for.',
+  next: 'Sign out at the provider and begin again, or tell an operator: its client may have to be set up for it.',
+};
 const UNAVAILABLE = {
   happened: 'The sign-in provider does not answer.',
   next: 'Try again, or tell an operator.',
 };
+
+function notFresh(
+  parts: SignInParts,
+  c: Context,
+  { reason, to }: { readonly reason: string; readonly to: string },
+): Response | Promise<Response> {
+  return turnAway(parts, c, { by: 'oidc', status: 403, reason, page: notSignedInPage({ ...NOT_FRESH, to }) });
+}
 
 function failed(
   parts: SignInParts,

@@ -1,8 +1,10 @@
 import { isNativeError } from 'node:util/types';
 import * as client from 'openid-client';
+import type { SignInFact } from '../../core/decision';
 import { memberOf } from '../../core/member';
 import { reasonOf } from '../../ledger/ledger-error';
 import type { OidcSettings } from '../settings';
+import type { Fresh } from './fresh';
 
 /** `url` is where the browser goes; the rest is what its answer is checked against. */
 export interface BegunSignIn {
@@ -15,23 +17,28 @@ export interface BegunSignIn {
 /** `reason` is for the log, and may hold words of the provider. `unavailable`: the provider does not answer. */
 export type Failed = { readonly ok: false; readonly kind: 'refused' | 'unavailable'; readonly reason: string };
 export type Begun = { readonly ok: true; readonly begun: BegunSignIn } | Failed;
-/** `claim` is what the provider calls them, by the claim of the settings. */
-export type Ended = { readonly ok: true; readonly claim: string } | Failed;
+/**
+ * `claim` is what the provider calls them, by the claim of the settings; `signIn` when and by which class they proved who
+ * they are, where the ID token says when.
+ */
+export type Ended = { readonly ok: true; readonly claim: string; readonly signIn?: SignInFact } | Failed;
 
 /** The sign-in at an OpenID provider: the code flow with PKCE, state and nonce. Never throws. */
 export interface Oidc {
-  begin(redirectUri: string): Promise<Begun>;
+  /** @param fresh asks for a new sign-in; whether it is one is told by `staleness` of its end. */
+  begin(redirectUri: string, fresh: Fresh | null): Promise<Begun>;
   /** @param answer the redirect URI with the query that came to it. */
   end(answer: URL, begun: Omit<BegunSignIn, 'url'>): Promise<Ended>;
 }
 
 const TIMEOUT_S = 5;
+const LONGEST_CLASS = 100;
 
 export function createOidc(settings: OidcSettings): Oidc {
   const find = providerOf(settings);
   return {
-    begin: (redirectUri) =>
-      failing(async () => ({ ok: true, begun: await begin(await find(), settings, redirectUri) })),
+    begin: (redirectUri, fresh) =>
+      failing(async () => ({ ok: true, begun: await begin(await find(), settings, { redirectUri, fresh }) })),
     end: (answer, { state, nonce, verifier }) =>
       failing(async () => {
         const provider = await find();
@@ -41,7 +48,9 @@ export function createOidc(settings: OidcSettings): Oidc {
           pkceCodeVerifier: verifier,
           idTokenExpected: true,
         });
-        return readClaim(settings.claim, await claimsOf(provider, settings.claim, tokens));
+        const ended = readClaim(settings.claim, await claimsOf(provider, settings.claim, tokens));
+        const signIn = signInOf(tokens);
+        return ended.ok && signIn !== null ? { ...ended, signIn } : ended;
       }),
   };
 }
@@ -80,7 +89,7 @@ function authBy(secret: string | null): client.ClientAuth {
 async function begin(
   provider: client.Configuration,
   { scopes }: OidcSettings,
-  redirectUri: string,
+  { redirectUri, fresh }: { readonly redirectUri: string; readonly fresh: Fresh | null },
 ): Promise<BegunSignIn> {
   const verifier = client.randomPKCECodeVerifier();
   const [state, nonce] = [client.randomState(), client.randomNonce()];
@@ -91,6 +100,8 @@ async function begin(
     nonce,
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: 'S256',
+    ...(fresh !== null && { prompt: 'login', max_age: '0' }),
+    ...(fresh !== null && fresh.acr.length > 0 && { acr_values: fresh.acr.join(' ') }),
   });
   return { url: url.href, state, nonce, verifier };
 }
@@ -103,6 +114,15 @@ async function claimsOf(provider: client.Configuration, claim: string, tokens: T
   const told = memberOf(claims, claim) !== undefined;
   if (claims === undefined || told || provider.serverMetadata().userinfo_endpoint === undefined) return claims;
   return client.fetchUserInfo(provider, tokens.access_token, claims.sub);
+}
+
+/** Of the ID token alone, which the provider signed. A class that is longer than any that a rule names is none. */
+function signInOf(tokens: Tokens): SignInFact | null {
+  const claims = tokens.claims();
+  const [authTime, acr] = [claims?.auth_time, memberOf(claims, 'acr')];
+  if (authTime === undefined) return null;
+  const isClass = typeof acr === 'string' && acr !== '' && acr.length <= LONGEST_CLASS;
+  return { atMs: Math.floor(authTime * 1_000), ...(isClass && { acr }) };
 }
 
 function readClaim(name: string, claims: unknown): Ended {

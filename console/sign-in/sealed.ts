@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { CompactEncrypt, compactDecrypt } from 'jose';
 import { z } from 'zod';
+import type { SignInFact } from '../../core/decision';
 import { deriveKey } from './derive-key';
 
 /** What a statement about a person is for; one for a purpose never opens for another. */
@@ -14,7 +15,13 @@ const life = {
   /** The first moment at which it no longer counts. */
   expiresAtMs: z.int(),
 };
-const personal = z.strictObject({ ...life, purpose: z.enum(['session', 'link', 'api']), person: z.string() });
+const personal = z.strictObject({
+  ...life,
+  purpose: z.enum(['session', 'link', 'api']),
+  person: z.string(),
+  /** Of a session: when, and by which class, its person proved who they are; left out where nobody said so. */
+  signIn: z.strictObject({ atMs: z.int(), acr: z.string().exactOptional() }).exactOptional(),
+});
 const start = z.strictObject({
   ...life,
   purpose: z.literal('oidc'),
@@ -22,6 +29,8 @@ const start = z.strictObject({
   nonce: z.string(),
   verifier: z.string(),
   to: z.string(),
+  /** Of a sign-in that has to be a new one: the classes that it takes; none: any. */
+  fresh: z.strictObject({ acr: z.array(z.string()).readonly() }).exactOptional(),
 });
 
 /** That the bearer is `person`, for one purpose. */
@@ -32,7 +41,8 @@ export type StartStatement = Readonly<z.infer<typeof start>>;
 /** Seals statements, so that nobody without the key reads, makes or alters one, and opens them again. */
 export interface Seals {
   sealPerson(purpose: Purpose, person: string, forMs: number): Promise<string>;
-  sealStart(content: Pick<StartStatement, 'state' | 'nonce' | 'verifier' | 'to'>, forMs: number): Promise<string>;
+  sealSession(content: { readonly person: string; readonly signIn?: SignInFact }, forMs: number): Promise<string>;
+  sealStart(content: Omit<StartStatement, keyof typeof life | 'purpose'>, forMs: number): Promise<string>;
   /** Null for whatever is not a whole, unexpired statement of this purpose under this key. Never throws. */
   openPerson(purpose: Purpose, text: string): Promise<PersonStatement | null>;
   /** As `openPerson`. */
@@ -54,6 +64,7 @@ export function createSeals(key: Uint8Array, nowMs: () => number = Date.now): Se
   const isAlive = ({ expiresAtMs }: { readonly expiresAtMs: number }): boolean => nowMs() < expiresAtMs;
   return {
     sealPerson: (purpose, person, forMs) => encrypt(seal, { ...newLife(forMs), purpose, person }),
+    sealSession: (content, forMs) => encrypt(seal, { ...newLife(forMs), purpose: 'session', ...content }),
     sealStart: (content, forMs) => encrypt(seal, { ...newLife(forMs), purpose: 'oidc', ...content }),
     openPerson: async (purpose, text) => {
       const { data } = personal.safeParse(await decrypt(seal, text));

@@ -1,6 +1,8 @@
 import { html } from 'hono/html';
 import { cut, showText } from '../../core/display';
 import type { Html } from '../pages/layout';
+import { freshQuery } from './fresh';
+import type { Fresh } from './fresh';
 import { messagePage } from '../pages/message-page';
 
 const LONGEST_CLAIM = 200;
@@ -14,14 +16,15 @@ export interface SignInPage {
 /** The ways to sign in; and out, for somebody who is signed in. */
 export function waysPage(ways: {
   readonly to: string;
+  readonly fresh: Fresh | null;
   readonly provider: string | null;
   readonly known: { readonly person: string; readonly csrf: string } | null;
 }): SignInPage {
-  const { to, provider, known } = ways;
+  const { to, fresh, provider, known } = ways;
   return {
     title: 'Sign in',
-    body: html`<h1>Sign in</h1>
-      ${known === null ? null : signOutForm(known)} ${provider === null ? null : providerWay(provider, to)}
+    body: html`<h1>${fresh === null ? 'Sign in' : 'Sign in again'}</h1>
+      ${known === null ? null : signOutForm(known)} ${provider === null ? null : providerWay(provider, { to, fresh })}
       <p>
         ${provider === null ? 'You sign in by a sign-in link' : 'You may also sign in by a sign-in link'}: an operator
         of this console makes one for you. Open it in this browser; it counts once.
@@ -29,8 +32,8 @@ export function waysPage(ways: {
   };
 }
 
-function providerWay(provider: string, to: string): Html {
-  return html`<p><a href="/sign-in/oidc?to=${encodeURIComponent(to)}">Sign in with ${showText(provider)}</a></p>`;
+function providerWay(provider: string, on: { readonly to: string; readonly fresh: Fresh | null }): Html {
+  return html`<p><a href="/sign-in/oidc?${freshQuery(on)}">Sign in with ${showText(provider)}</a></p>`;
 }
 
 function signOutForm({ person, csrf }: { readonly person: string; readonly csrf: string }): Html {

@@ -1,6 +1,7 @@
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { SignInFact } from '../../core/decision';
 import { cut, showText } from '../../core/display';
 import type { Log } from '../../ledger/log';
 import { layout } from '../pages/layout';
@@ -25,6 +26,8 @@ export interface SignInParts {
   readonly cookies: Cookies;
   readonly spent: SpentIds;
   readonly attempts: Attempts;
+  /** Epoch milliseconds. */
+  nowMs(): number;
   /** The name in `people` of the active policy that this name, or subject, is; null where there is none. */
   personNamed(claim: string): Promise<string | null>;
 }
@@ -33,14 +36,24 @@ export type Way = 'link' | 'oidc';
 
 const LONGEST_REASON = 200;
 
+/** Whose session begins, and where it leads. */
+export interface Entering {
+  readonly person: string;
+  readonly by: Way;
+  readonly to: string;
+  /** When they proved who they are, as far as that is known. */
+  readonly signIn?: SignInFact;
+}
+
 /** Begins a session and leads on. */
 export async function enter(
   { settings, seals, cookies, log }: SignInParts,
   c: Context<SignInEnv>,
-  { person, by, to }: { readonly person: string; readonly by: Way; readonly to: string },
+  { by, to, ...session }: Entering,
 ): Promise<Response> {
   const { sessionMs } = settings;
-  const value = await seals.sealPerson('session', person, sessionMs);
+  const { person } = session;
+  const value = await seals.sealSession(session, sessionMs);
   cookies.set(c, 'holdpoint_session', { value, forMs: sessionMs });
   log.info({ person, by }, 'console.signedIn');
   return c.redirect(to, 303);

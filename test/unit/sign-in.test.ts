@@ -41,7 +41,7 @@ describe('in the policy', () => {
     ['{ within: 5m, acr: [] }', '30:32 POLICY_BAD_VALUE rules[0].signIn.acr must have at least one entry'],
     [
       '{ within: 5m, acr: [phr, "a b"] }',
-      '30:38 POLICY_BAD_VALUE rules[0].signIn.acr[1] must be an authentication class: 1 to 200 visible ASCII characters without spaces, " and \\',
+      '30:38 POLICY_BAD_VALUE rules[0].signIn.acr[1] must be an authentication class: 1 to 100 visible ASCII characters without spaces, " and \\',
     ],
     [
       '{ within: 5m, fresh: true }',
@@ -234,10 +234,10 @@ function withoutKeys(): string {
 }
 
 describe('the attestation in a decision', () => {
-  const decision = {
+  const decision: Decision = {
     ...{ v: 1, decisionId: 'x', operationId: `op_${'0'.repeat(40)}`, revision: 1, digest: `sha256:${'0'.repeat(64)}` },
     ...{ answer: 'allow', reviewer: 'dana', channel: 'console' },
-  } as const;
+  };
 
   test('is among the signed bytes; one without it has the bytes that it always had', () => {
     const zeros = '0'.repeat(64);
