@@ -1,5 +1,5 @@
 import { startOidcProvider, type OidcProvider } from '../support/oidc-provider';
-import { serveConsole, TestBrowser, type Answer, type ConsoleServer } from './sign-in-stage';
+import { serveConsole, signedIn, TestBrowser, type Answer, type ConsoleServer } from './sign-in-stage';
 
 let provider: OidcProvider;
 let server: ConsoleServer;
@@ -134,5 +134,86 @@ describe('nobody is signed in', () => {
     expect(status).toBe(403);
     expect(text).toContain('&lt;b&gt;stranger&lt;/b&gt;⟦U+202E⟧@example.com');
     expect(text).toContain('The active policy lists no person');
+  });
+});
+
+describe('where a new sign-in is asked for', () => {
+  const HOUR_S = 3_600;
+  const again = (browser: TestBrowser, turn: Turn, acr = ''): Promise<Answer> => {
+    const query = new URLSearchParams({ to: '/?page=2', fresh: '1', ...(acr !== '' && { acr }) });
+    return browser.follow(`${server.url}/sign-in/oidc?${query.toString()}`, turn);
+  };
+  const attested = async (browser: TestBrowser) => {
+    const value = browser.cookies.get(`${server.url} holdpoint_session`) ?? '';
+    return (await server.signIn.identifySession(`holdpoint_session=${value}`))?.signIn;
+  };
+  const reason = (): string => String((server.log.entries.at(-1)?.fields as { readonly reason?: string }).reason);
+  const refused = async (browser: TestBrowser, answer: Promise<Answer>, why: string): Promise<void> => {
+    const before = await attested(browser);
+    const { status, text } = await answer;
+    expect([status, reason()]).toEqual([403, why]);
+    expect(text).toContain('The provider was asked for a new sign-in');
+    expect(text).toContain('Nobody was signed in.');
+    expect(await attested(browser)).toEqual(before);
+  };
+  /** As a provider does that knows nothing of either. */
+  const ignoring = swapped(/&prompt=login&max_age=0/, '&max_age=86400');
+
+  it('the page of the sign-in says so, and passes on what is asked', async () => {
+    const { text } = await new TestBrowser().visit(`${server.url}/sign-in?to=%2Fgrants&fresh=1&acr=phr+pwd+%22`);
+    expect(text).toContain('<h1>Sign in again</h1>');
+    expect(text).toContain('href="/sign-in/oidc?to=%2Fgrants&amp;fresh=1&amp;acr=phr+pwd"');
+  });
+
+  it('the provider is asked to sign in anew, and what its ID token says is attested', async () => {
+    const browser = new TestBrowser();
+    await begin(browser, as('dana'));
+    expect(await attested(browser)).toBeUndefined();
+    const seen: string[] = [];
+    const turn = swapped(/account=dana/, 'account=dana&acr=phr');
+    const beforeS = Math.floor(Date.now() / 1_000);
+    const { status, url } = await again(
+      browser,
+      as('dana', (to) => (seen.push(to), turn(to))),
+      'phr pwd',
+    );
+    expect([status, url]).toEqual([200, `${server.url}/?page=2`]);
+    expect(seen[0]).toContain('&prompt=login&max_age=0&acr_values=phr+pwd');
+    const signIn = await attested(browser);
+    expect(signIn?.acr).toBe('phr');
+    expect(signIn?.atMs).toBeGreaterThanOrEqual(beforeS * 1_000);
+    expect(signIn?.atMs).toBeLessThanOrEqual(Date.now());
+  });
+
+  it('an old sign-in is none: of a provider that ignores what it was asked for, and of one that says so itself', async () => {
+    const browser = new TestBrowser();
+    const hourAgo = Math.floor(Date.now() / 1_000) - HOUR_S;
+    await begin(browser, as('dana', swapped(/account=dana/, `account=dana&ts=${hourAgo}`)));
+    await refused(browser, again(browser, as('dana', ignoring)), 'the auth_time is that of an earlier sign-in');
+    const stale = as('dana', swapped(/account=dana/, `account=dana&ts=${hourAgo}`));
+    await refused(browser, again(browser, stale), 'the auth_time is that of an earlier sign-in');
+  });
+
+  it('nor is one of which the provider does not say when it was, or that is to come', async () => {
+    const silent = as('dana', swapped(/&prompt=login&max_age=0/, ''));
+    await refused(new TestBrowser(), again(new TestBrowser(), silent), 'the ID token has no auth_time');
+    const inAnHour = Math.floor(Date.now() / 1_000) + HOUR_S;
+    const ahead = as('dana', swapped(/account=dana/, `account=dana&ts=${inAnHour}`));
+    await refused(new TestBrowser(), again(new TestBrowser(), ahead), 'the auth_time is in the future');
+  });
+
+  it('nor is one of another class than was asked for, or of none', async () => {
+    const why = 'the acr is none of those that were asked for';
+    const weak = as('dana', swapped(/account=dana/, 'account=dana&acr=pwd'));
+    await refused(new TestBrowser(), again(new TestBrowser(), weak, 'phr'), why);
+    await refused(new TestBrowser(), again(new TestBrowser(), as('dana'), 'phr'), why);
+  });
+
+  it('a sign-in by a link is one of the moment in which the link is used', async () => {
+    const beforeMs = Date.now();
+    const signIn = await attested(await signedIn(server));
+    expect(signIn?.atMs).toBeGreaterThanOrEqual(beforeMs);
+    expect(signIn?.atMs).toBeLessThanOrEqual(Date.now());
+    expect(Object.keys(signIn ?? {})).toEqual(['atMs']);
   });
 });

@@ -2,7 +2,8 @@
 
 /**
  * An OpenID provider in a process of its own. It says { port }, waits for { redirectUri }, and says { ready: true }.
- * Its one page lets anybody be anybody: a link for each account, and one without a name, which refuses.
+ * Its one page lets anybody be anybody: a link for each account, and one without a name, which refuses. In its address
+ * `acr` is the class of the sign-in, and `ts` when it is to have been, in epoch seconds.
  */
 const { createServer } = require('node:http');
 const { generateKeyPairSync } = require('node:crypto');
@@ -20,6 +21,7 @@ async function start(issuer, redirectUri) {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const provider = new Provider(issuer, {
     clients: [{ ...CLIENT, redirect_uris: [redirectUri] }],
+    acrValues: ['phr', 'pwd'],
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
     cookies: { keys: ['only-for-tests'] },
     features: { devInteractions: { enabled: false } },
@@ -46,7 +48,9 @@ async function interact(provider, req, res) {
     res.writeHead(200, { 'content-type': 'text/html' }).end(`<title>Provider</title>${links.join(' ')}`);
     return;
   }
-  const result = account === '' ? { error: 'access_denied' } : { login: { accountId: account } };
+  const [acr, ts] = [searchParams.get('acr'), searchParams.get('ts')];
+  const login = { accountId: account, ...(acr !== null && { acr }), ...(ts !== null && { ts: Number(ts) }) };
+  const result = account === '' ? { error: 'access_denied' } : { login };
   await provider.interactionFinished(req, res, result, { mergeWithLastSubmission: false });
 }
 
