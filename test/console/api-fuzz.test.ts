@@ -29,7 +29,8 @@ const id = often(
 );
 
 const reads = fc.oneof(
-  fc.constantFrom('/requests', '/operations', '/grants', '/me', '/openapi.json', '', '/nothing'),
+  fc.constantFrom('/requests', '/operations', '/grants', '/retrospectives', '/second-reviews', '/reports'),
+  fc.constantFrom('/me', '/openapi.json', '', '/nothing'),
   id.map((name) => `/requests/${name}`),
   id.map((name) => `/operations/${name}`),
 );
@@ -37,6 +38,9 @@ const reads = fc.oneof(
 const writes = fc.oneof(
   id.map((name) => `/requests/${name}/decisions`),
   id.map((name) => `/operations/${name}/settlement`),
+  id.map((name) => `/operations/${name}/reversal`),
+  id.map((name) => `/operations/${name}/second-review`),
+  id.map((name) => `/retrospectives/${name}/review`),
   id.map((name) => `/grants/${name}/revocation`),
 );
 
@@ -49,7 +53,19 @@ const places = fc.oneof(
 const names = ['state', 'server', 'tool', 'requester', 'mine', 'cursor', 'limit', 'revision', 'all', 'x'];
 const queries = fc.array(fc.tuple(fc.constantFrom(...names), weird), { maxLength: 3 });
 
-const members = ['answer', 'revision', 'digest', 'reason', 'minutes', 'reviewer', 'outcome', '__proto__', 'x'];
+const members = [
+  'answer',
+  'revision',
+  'digest',
+  'reason',
+  'minutes',
+  'reviewer',
+  'outcome',
+  'finding',
+  'note',
+  '__proto__',
+  'x',
+];
 const values = fc.oneof(weird, fc.jsonValue({ maxDepth: 3 }), fc.constantFrom('allow', 'deny', 1, 2, null));
 const mutations = fc.array(fc.tuple(fc.constantFrom(...members), values), { maxLength: 2 });
 const bodies = often(
@@ -78,11 +94,12 @@ function bodyOf({ place: { method, path }, body }: Fuzzed): string | null {
   if (method === 'GET' || method === 'HEAD') return null;
   if ('raw' in body) return body.raw;
   const reason = 'looked at by hand';
-  const usual = path.endsWith('/decisions')
-    ? good
-    : path.endsWith('/settlement')
-      ? { outcome: 'executed', reason }
-      : { reason };
+  const usual = {
+    decisions: good,
+    settlement: { outcome: 'executed', reason },
+    review: { finding: 'justified', note: reason },
+    'second-review': { revision: 1, answer: 'allow' },
+  }[path.split('/').at(-1) ?? ''] ?? { reason };
   return JSON.stringify({ ...usual, ...Object.fromEntries(body.mutate) });
 }
 
