@@ -263,3 +263,45 @@ it.each([
     type: `tag:holdpoint.dev,2026:problem/${code}`,
   });
 });
+
+describe('where the rule asks for a fresh sign-in', () => {
+  const asking = (acr: readonly string[] | null) =>
+    api.ask({ ask: { ...askOf(), signIn: { withinMs: 5 * MINUTE_MS, acr } } });
+  const CHALLENGE =
+    'Bearer error="insufficient_user_authentication", error_description="The rule asks for a newer or stronger sign-in", max_age="300"';
+
+  it('an allow by a token is 403 with the challenge of RFC 9470: a token has no sign-in. A denial counts', async () => {
+    const request = await asking(['phr', 'phrh']);
+    const path = decisions(request.operationId);
+    const { status, body, headers } = await api.as('dana').post(path, answering(request, 'allow'));
+    expect([status, headers.get('www-authenticate')]).toEqual([403, `${CHALLENGE}, acr_values="phr phrh"`]);
+    expect(body).toMatchObject({
+      code: 'signInNeeded',
+      title: 'The rule asks for a newer or stronger sign-in',
+      detail: expect.stringContaining('the console attests none: an API token has none') as string,
+      state: 'pending',
+    });
+    expect(await kindsOf(request.operationId)).toEqual(['call.proposed', 'request.opened', 'decision.notCounted']);
+    expect((await api.as('dana').post(path, answering(request, 'deny'))).body).toMatchObject({ state: 'denied' });
+  });
+
+  it('the request says what is asked, and that the viewer’s own allow would not count', async () => {
+    const request = await asking(null);
+    expect(await api.as('dana').get(`/requests/${request.operationId}`)).toMatchObject({
+      body: {
+        request: { ask: { signIn: { withinMs: 300_000, acr: null } } },
+        mayAllow: { ok: false, code: 'signInNeeded' },
+        mayDeny: { ok: true },
+      },
+    });
+    const answer = await api.as('dana').post(decisions(request.operationId), answering(request, 'allow'));
+    expect(answer.headers.get('www-authenticate')).toBe(CHALLENGE);
+  });
+
+  it('that nobody can have, nobody is challenged for one', async () => {
+    const request = await asking([]);
+    const answer = await api.as('dana').post(decisions(request.operationId), answering(request, 'allow'));
+    expect([answer.status, answer.headers.get('www-authenticate')]).toEqual([403, null]);
+    expect(answer.body).toMatchObject({ detail: expect.stringMatching(/^nobody can allow this/) as string });
+  });
+});

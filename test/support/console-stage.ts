@@ -1,4 +1,5 @@
 import type { Browser, Page } from 'playwright-core';
+import type { OidcSettings } from '../../console/settings';
 import { startConsole } from '../../console/start-console';
 import { createMint, newSealKey } from '../../console/sign-in/mint';
 import { generateReviewerKey } from '../../client/sign-decision';
@@ -30,6 +31,7 @@ export interface ConsoleStage extends Harness {
 }
 
 export interface ConsoleStageOptions extends HarnessOptions {
+  readonly oidc?: OidcSettings;
   readonly secondReviewShare?: number;
 }
 
@@ -43,7 +45,8 @@ export async function startConsoleStage(options: ConsoleStageOptions = {}): Prom
   const address = options.address ?? process.env['HOLDPOINT_TEST_TEMPORAL'] ?? '';
   const started = await startConsole({
     settings: {
-      ...{ host: '127.0.0.1', port: 0, publicUrl: null, hosts: [], origins: [], oidc: null },
+      ...{ host: '127.0.0.1', port: 0, publicUrl: null, hosts: [], origins: [] },
+      oidc: options.oidc ?? null,
       ...{ key, signingKey: SIGNER.privateKey, sessionMs: HOUR_MS, metricsToken: null },
     },
     ledger: harness.ledger,
