@@ -76,6 +76,17 @@ describe('what a request says to those whom an emergency rule names', () => {
     expect(page).not.toContain('/retrospectives#');
   });
 
+  it('says what its rule asks of a sign-in, and leads to a new one in place of the form', async () => {
+    const ask = { ...OFFER.ask, signIn: { withinMs: 60_000, acr: null } };
+    const may = { ok: false, code: 'signInNeeded', detail: 'this one is 1 h old; sign in again' } as const;
+    const page = await pageOf(offering({ ask, may }));
+    expect(plain(page)).toContain('Here, allowing needs a sign-in of the last 1 min.');
+    expect(page).toContain(
+      `<a href="/sign-in?to=%2Frequests%2F${OPERATION_ID}&amp;fresh=1">Sign in again to allow</a>`,
+    );
+    expect(page).not.toContain('name="ticket"');
+  });
+
   it('gives another reason where that is why it cannot be used', async () => {
     const may = { ok: false, code: 'conflict', detail: 'you allowed this before' } as const;
     const page = plain(await pageOf(offering({ overdue: OVERDUE, may })));

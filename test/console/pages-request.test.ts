@@ -289,3 +289,33 @@ describe('what a request offers', () => {
     else expect(page).toContain(words);
   });
 });
+
+describe('where the rules ask for a fresh sign-in', () => {
+  const STALE = { ok: false, code: 'signInNeeded', detail: 'this one is 1 h old; sign in again' } as const;
+  const asking = (acr: readonly string[] | null, around: Partial<RequestView> = {}): RequestView => {
+    const view = requestView({}, around);
+    return { ...view, request: { ...view.request, ask: { ...view.request.ask, signIn: { withinMs: 300_000, acr } } } };
+  };
+  const LINK = /href="(\/sign-in[^"]*)">Sign in again to allow/;
+
+  it('says so among the facts, also to who may allow', async () => {
+    const page = await pageOf(asking(null));
+    expect(page).toContain('allowing needs a sign-in of the last 5 min');
+    expect(page).toContain('Allow</button>');
+    expect(page).not.toMatch(LINK);
+  });
+
+  it('leads to a new sign-in and back in place of the allow, and keeps the denial', async () => {
+    const page = await pageOf(asking(['phr', 'phrh'], { mayAllow: STALE }));
+    expect(page).toContain('this one is 1 h old; sign in again');
+    expect(LINK.exec(page)?.[1]).toBe(`/sign-in?to=%2Frequests%2F${OPERATION_ID}&amp;fresh=1&amp;acr=phr+phrh`);
+    expect(page).not.toContain('Allow</button>');
+    expect(page).toContain('Deny</button>');
+  });
+
+  it('leads nowhere where no sign-in could be enough', async () => {
+    const page = await pageOf(asking([], { mayAllow: { ...STALE, detail: 'nobody can allow this' } }));
+    expect(page).toContain('nobody can allow this: its rules ask for authentication classes that no one sign-in has');
+    expect(page).not.toMatch(LINK);
+  });
+});

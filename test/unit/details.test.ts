@@ -8,7 +8,7 @@ function detailsWith(sql: string): string {
   return detailsOf(turnWith(sql, 1));
 }
 
-function turnWith(sql: string, count: number): Turn {
+function turnWith(sql: string, count: number, more = {}): Turn {
   const call = { id: 'c1', server: 'orders-db', tool: 'apply_migration', arguments: { sql } };
   const requester = { subject: 'u1', agent: 'bot', chain: [] };
   const turn = newTurn('w1', { v: 1, turnId: 't1', requester, calls: Array(count).fill(call) });
@@ -22,7 +22,7 @@ function turnWith(sql: string, count: number): Turn {
     server: 'orders-db',
     tool: 'apply_migration',
     material,
-    ask: { ...schedule, steps: [] },
+    ask: { ...schedule, steps: [], ...more },
   };
   for (const each of turn.calls) {
     take(turn, each, { status: 'pending', request: request as never, level: 0, dueAtMs: 60_000 });
@@ -35,6 +35,12 @@ test('the details name the request, its deadline and its material facts [SCREEN-
   expect(details).toContain('**AAAABBBB** waits for approval');
   expect(details).toContain('until 1970-01-01T00:01:00.000Z, then it expires, not executed');
   expect(details).toContain('`"ADD COLUMN note"`');
+});
+
+test('the details say what the rules ask of a sign-in', () => {
+  const signIn = { withinMs: 300_000, acr: ['phr'] };
+  const details = detailsOf(turnWith('x', 1, { signIn }));
+  expect(details).toContain('allowing needs a sign-in of the last 5 min, by the authentication class phr');
 });
 
 test('what hides in a value is an escape, once, as on the card [SCREEN-2]', () => {
