@@ -16,7 +16,6 @@ vm.compileFunction = (code, params, options = {}) => {
   return compileFunction(code, params, parsingContext === ownContext ? rest : options);
 };
 
-/** @implements {import('@jest/environment').JestEnvironment} */
 module.exports = class OneContextEnvironment {
   global = globalThis;
   fakeTimers = null;
