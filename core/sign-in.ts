@@ -35,8 +35,7 @@ export function signInCovers(granted: SignInNeed | undefined, now: SignInNeed | 
   return acr === null || granted.acr?.every((value) => acr.includes(value)) === true;
 }
 
-/** `a sign-in of the last 5 min, by one of the authentication classes phr, phrh`. */
-export function signInText({ withinMs, acr }: SignInNeed): string {
+function signInText({ withinMs, acr }: SignInNeed): string {
   const age = `a sign-in of the last ${duration(withinMs)}`;
   if (acr === null) return age;
   return acr.length === 1

@@ -1,3 +1,4 @@
+import { policyText } from '../../cli/policy-text';
 import { open } from '../../core/call';
 import type { Decision } from '../../core/decision';
 import { parseDecision, signedText } from '../../core/decision-schema';
@@ -49,6 +50,16 @@ describe('in the policy', () => {
     ],
   ])('signIn: %s is refused at its place', (text, problem) => {
     expect(problemsOf(asking(text))).toEqual([expect.stringContaining(problem)]);
+  });
+
+  test('signIn is explained by policy check, also of an emergency rule', () => {
+    const text = policyText(
+      policyOf(SECOND_RULE('scope: { tools: [apply_migration] }, emergency: true, signIn: { within: 1m }')),
+    );
+    expect(text).toContain(
+      'an allow permits this one operation, once; allowing needs a sign-in of the last 5 min, by one of the authentication classes phr, phrh\n',
+    );
+    expect(text).toContain('in 15 min at most; allowing needs a sign-in of the last 1 min\n');
   });
 
   test('a rule that asks for none has none, and the version of before', () => {
