@@ -8,9 +8,10 @@ const packages = (...names) => names.map((name) => `(^|/)node_modules/${name}/`)
  * Packages that belong to one place are in `owned`; all others are free.
  */
 const table = {
+  tracing: { values: [] },
   core: { values: [] },
   workflows: { values: ['core'], types: ['activities'] },
-  activities: { values: ['core', 'ledger'], types: ['workflows/messages.ts'] },
+  activities: { values: ['core', 'ledger', 'tracing'], types: ['workflows/messages.ts'] },
   ledger: { values: ['core'] },
   web: { values: ['core'] },
   worker: {
@@ -21,10 +22,11 @@ const table = {
       'workflows/messages.ts',
       'client/payload-codec.ts',
       'client/grpc-interceptors.ts',
+      'tracing',
     ],
   },
-  client: { values: ['core', 'workflows'] },
-  gateway: { values: ['core', 'client', 'worker', 'activities', 'ledger', 'web'] },
+  client: { values: ['core', 'workflows', 'tracing'] },
+  gateway: { values: ['core', 'client', 'worker', 'activities', 'ledger', 'web', 'tracing'] },
   console: { values: ['core', 'client', 'ledger', 'web'] },
 };
 const everywhere = [...Object.keys(table), 'cli', 'examples', 'bench', 'test'];
@@ -39,6 +41,7 @@ const owned = [
     folders: ['client', 'worker', 'gateway', 'console'],
   },
   { name: 'mcp', path: packages('@modelcontextprotocol'), folders: ['activities', 'gateway'] },
+  { name: 'opentelemetry', path: packages('@opentelemetry'), folders: ['tracing'] },
   { name: 'database', path: packages('kysely', 'pg', '@photostructure/sqlite'), folders: ['ledger'] },
 ];
 

@@ -11,6 +11,7 @@ import { exchange, leave, readBody } from './http-exchange';
 import type { HttpExchange } from './http-exchange';
 import { answerToServer, isIdOf, lost, parseJson, readRpcMessage } from './rpc';
 import type { RpcConnection, RpcMessage, RpcReply, RpcRequest } from './rpc';
+import { traceContext } from '../tracing/span';
 import { limitTime } from './time-limit';
 import type { TimeLimit } from './time-limit';
 
@@ -122,6 +123,7 @@ class HttpConnection implements RpcConnection {
     const body = JSON.stringify(message);
     const headers = this.head({
       ...this.foreign?.headersOf?.(message),
+      ...traceContext(),
       'content-type': 'application/json',
       'content-length': String(Buffer.byteLength(body)),
       accept: 'application/json, text/event-stream',

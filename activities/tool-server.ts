@@ -6,6 +6,7 @@ import { judgeReply } from './tool-answer';
 import type { ToolAnswer } from './tool-answer';
 import { readToolPage } from './tool-listing';
 import type { ToolDefinition } from './tool-listing';
+import { tracedSession } from './traced-session';
 
 export type { ToolAnswer, ToolDefinition };
 
@@ -55,7 +56,7 @@ export interface RpcSession {
 }
 
 export function createToolServer(name: string, session: RpcSession, log: ToolServerLog): ToolServer {
-  return new SessionToolServer(name, session, log);
+  return new SessionToolServer(name, tracedSession(name, session), log);
 }
 
 class SessionToolServer implements ToolServer {

@@ -8,6 +8,8 @@ import { grpcInterceptors } from './grpc-interceptors';
 import { dataConverterFor } from './payload-codec';
 import { startTurn, type TurnStart } from './start-turn';
 import { typed } from './temporal-error';
+import { inSpan } from '../tracing/span';
+import { traceInterceptor } from './trace-interceptor';
 import { Turn } from './turn';
 
 /** Everything has a default: the Temporal profile of the environment (`TEMPORAL_ADDRESS`, `TEMPORAL_PROFILE`, …). */
@@ -42,12 +44,18 @@ export async function connect(options: ConnectOptions = {}): Promise<Holdpoint> 
   return {
     client,
     startTurn: async (start) => {
-      await typed(start.id, () => startTurn(client, start, taskQueue));
+      await inSpan('holdpoint start turn', { kind: 'client', attributes: { 'holdpoint.turn_id': start.id } }, () =>
+        typed(start.id, () => startTurn(client, start, taskQueue)),
+      );
       return new Turn(client, { turnId: start.id, subject: start.requester.subject, taskQueue });
     },
     attach: ({ id, subject }) => new Turn(client, { turnId: id, subject, taskQueue }),
     decide: (workflowId, decision, { limitMs } = {}) =>
-      typed(workflowId, () => decide(client, { workflowId, taskQueue, limitMs }, decision)),
+      inSpan(
+        'holdpoint decide',
+        { kind: 'client', attributes: decisionAttributes(decision), resultAttributes: codeOf },
+        () => typed(workflowId, () => decide(client, { workflowId, taskQueue, limitMs }, decision)),
+      ),
     close: async () => {
       if (options.client === undefined) await client.connection.close();
     },
@@ -69,5 +77,18 @@ async function connectClient({ address, namespace, profile }: ConnectOptions): P
     );
   });
   const dataConverter = dataConverterFor(process.env['HOLDPOINT_PAYLOAD_KEY']);
-  return new Client({ connection, namespace: namespace ?? config.namespace ?? 'default', dataConverter });
+  return new Client({
+    connection,
+    namespace: namespace ?? config.namespace ?? 'default',
+    dataConverter,
+    interceptors: { workflow: [traceInterceptor] },
+  });
+}
+
+function decisionAttributes({ operationId, answer }: Decision): Record<string, string> {
+  return { 'holdpoint.operation_id': operationId, 'holdpoint.answer': answer };
+}
+
+function codeOf({ code }: Verdict): Record<string, string> {
+  return { 'holdpoint.verdict': code };
 }

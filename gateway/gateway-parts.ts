@@ -3,6 +3,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import type { Dependencies } from '../activities/dependencies';
 import { loadPermitKey, type PermitKey } from '../activities/permit-key';
 import { grpcInterceptors } from '../client/grpc-interceptors';
+import { traceInterceptor } from '../client/trace-interceptor';
 import { dataConverterFor } from '../client/payload-codec';
 import { refusal, type Refusal } from '../core/errors';
 import { LedgerError, reasonOf } from '../ledger/ledger-error';
@@ -12,6 +13,7 @@ import type { Store } from '../ledger/transaction';
 import { secretsKeyFrom, sessionKeyFrom } from '../worker/derived-key';
 import { startLedgerGuard } from '../worker/ledger-guard';
 import { openDependencies } from '../worker/open-dependencies';
+import { traceActivity } from '../worker/trace-activity';
 import type { WorkerSettings } from '../worker/worker-settings';
 import type { EdgeSettings } from './edge/settings';
 import { Endpoints } from './endpoints';
@@ -118,6 +120,7 @@ async function runActivities(
     namespace: settings.temporal.namespace,
     taskQueue,
     activities,
+    interceptors: { activity: [traceActivity] },
     dataConverter: dataConverterFor(settings.payloadKey),
     shutdownGraceTime: SHUTDOWN_GRACE,
   });
@@ -163,7 +166,9 @@ async function connectTemporal({ temporal, payloadKey }: WorkerSettings): Promis
       throw error;
     },
   );
-  const client = new Client({ connection, namespace, dataConverter: dataConverterFor(payloadKey) });
+  const dataConverter = dataConverterFor(payloadKey);
+  const interceptors = { workflow: [traceInterceptor] };
+  const client = new Client({ connection, namespace, dataConverter, interceptors });
   return {
     client,
     native,

@@ -25,6 +25,7 @@ export async function buildBundle(): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: require.resolve('../workflows'),
     payloadConverterPath: require.resolve('../workflows/payload-converter'),
+    workflowInterceptorModules: [require.resolve('../workflows/trace-header')],
     preloadModules: SHARED_MODULES.map((name) => require.resolve(`../core/${name}`)),
     logger: new DefaultLogger('WARN'),
     // Stack traces keep their lines; the sources themselves would make half of what every worker loads.

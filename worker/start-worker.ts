@@ -7,6 +7,7 @@ import { dataConverterFor } from '../client/payload-codec';
 import type { LedgerError } from '../ledger/ledger-error';
 import { startLedgerGuard } from './ledger-guard';
 import { startSweeper } from './sweeper';
+import { traceActivity } from './trace-activity';
 
 export interface StartWorkerOptions {
   readonly address: string;
@@ -80,6 +81,7 @@ async function runWorker(options: StartWorkerOptions, connections: Connections):
     taskQueue,
     workflowBundle: { codePath: options.bundlePath },
     activities: createActivities(deps),
+    interceptors: { activity: [traceActivity] },
     dataConverter,
     maxCachedWorkflows: options.maxCachedWorkflows ?? 500,
     stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT,

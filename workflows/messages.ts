@@ -55,3 +55,6 @@ export interface ResultChunk {
   readonly text: string;
   readonly next: number | null;
 }
+
+/** The header of Temporal's own OpenTelemetry interceptors: the place of a turn in a trace, as W3C Trace Context. */
+export const TRACE_HEADER = '_tracer-data';

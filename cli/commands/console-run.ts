@@ -7,19 +7,22 @@ import type { Io } from '../io';
 import { findPlace, withLedger } from '../place';
 import { connectTo } from '../temporal';
 import { untilEnd } from '../until-end';
+import { withTracing } from '../with-tracing';
 
 /** Runs a console until a signal or its own end; its log goes to stdout as JSON lines. */
 export async function runConsole(io: Io): Promise<ExitName> {
   const settings = settingsOf(io.env);
   const log = pino({ level: io.env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
   const place = await findPlace(io, {});
-  return withLedger<ExitName>(place, async (ledger) => {
-    const started = await startConsole({ settings, ledger, log, connect: () => connectTo(io, place) });
-    if (!started.ok)
-      throw new CliFailure('unreachable', `The console cannot start: ${started.detail} [${started.code}]`);
-    log.info({ url: started.console.url, signs: settings.signingKey !== null }, 'console.listening');
-    return untilEnd('console', started.console, log);
-  });
+  return withLedger<ExitName>(place, (ledger) =>
+    withTracing('console', { env: io.env, log }, async () => {
+      const started = await startConsole({ settings, ledger, log, connect: () => connectTo(io, place) });
+      if (!started.ok)
+        throw new CliFailure('unreachable', `The console cannot start: ${started.detail} [${started.code}]`);
+      log.info({ url: started.console.url, signs: settings.signingKey !== null }, 'console.listening');
+      return untilEnd('console', started.console, log);
+    }),
+  );
 }
 
 function settingsOf(env: NodeJS.ProcessEnv): ConsoleSettings {

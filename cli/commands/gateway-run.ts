@@ -9,6 +9,7 @@ import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
 import { untilEnd } from '../until-end';
+import { withTracing } from '../with-tracing';
 
 /** Runs a gateway until a signal or its own end; its log goes to stdout as JSON lines. */
 export async function runGateway({ env }: Io): Promise<ExitName> {
@@ -16,7 +17,7 @@ export async function runGateway({ env }: Io): Promise<ExitName> {
   const log = pino({ level: env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
   const runtime = installTemporalRuntime(log);
   try {
-    return await run({ ...settings, env, log });
+    return await withTracing('gateway', { env, log }, () => run({ ...settings, env, log }));
   } finally {
     await runtime.end();
   }

@@ -9,6 +9,7 @@ import type { ExitName } from '../exit-codes';
 import { CliFailure } from '../failure';
 import type { Io } from '../io';
 import { untilEnd } from '../until-end';
+import { withTracing } from '../with-tracing';
 
 export function addWorker(program: Command, { io, end }: Cli): void {
   describeCommand(program.command('worker'), {
@@ -32,7 +33,7 @@ async function worker({ env }: Io): Promise<ExitName> {
   const log = pino({ level: env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
   const runtime = installTemporalRuntime(log);
   try {
-    return await runWorker(read.settings, { env, log });
+    return await withTracing('worker', { env, log }, () => runWorker(read.settings, { env, log }));
   } finally {
     await runtime.end();
   }

@@ -12,7 +12,9 @@ import type { ClaimedCall } from '../../ledger/commands/gateway-calls';
 import type { HoldContext } from './hold-context';
 import type { HeldCall } from './held-call';
 import type { Hold } from './hold';
+import { inSpan, underTrace } from '../../tracing/span';
 import { callContext } from './session-context';
+import { traceOf } from './trace-context';
 
 interface Collecting {
   readonly claim: ClaimedCall;
@@ -101,7 +103,7 @@ async function tellTurn(context: HoldContext, held: HeldCall, claim: ClaimedCall
   const { client, taskQueue, ownQueue, holds, deps } = context;
   const place = { taskQueue, collector: { taskQueue: ownQueue } };
   try {
-    const answer = await collectTurn(client, turnOf(held, claim.turnId), place);
+    const answer = await inCallersTrace(held, claim, () => collectTurn(client, turnOf(held, claim.turnId), place));
     if (answer.kind === 'answer') {
       const { refusal } = answer.value;
       if (refusal !== null) throw new HoldpointError(refusal.code, refusal.detail);
@@ -114,6 +116,19 @@ async function tellTurn(context: HoldContext, held: HeldCall, claim: ClaimedCall
   }
   holds.forgetCollected(claim.operationId);
   return null;
+}
+
+/** The turn belongs to the trace that the call names. */
+function inCallersTrace<T>({ incoming, call }: HeldCall, { operationId }: ClaimedCall, work: () => Promise<T>) {
+  const { session, message } = incoming;
+  const names = {
+    'holdpoint.operation_id': operationId,
+    'holdpoint.server': session.server,
+    'holdpoint.tool': call.tool,
+  };
+  return underTrace(traceOf(message.params), () =>
+    inSpan<T>('holdpoint hold call', { kind: 'server', attributes: names }, work),
+  );
 }
 
 function isOver({ calls }: PackedSnapshot): boolean {

@@ -63,6 +63,8 @@ export interface TestToolServer {
   readonly runs: readonly ReceivedCall[];
   /** Notices of cancelled calls. */
   readonly cancelled: readonly unknown[];
+  /** The `traceparent` of each call's HTTP request. */
+  readonly traceparents: readonly { readonly tool: string; readonly traceparent: string | undefined }[];
   readonly sessionsOpened: number;
   readonly sessionsOpen: number;
   runsOf(tool: string): readonly ReceivedCall[];
@@ -109,6 +111,7 @@ class InProcessToolServer implements TestToolServer {
   readonly received: ReceivedCall[] = [];
   readonly runs: ReceivedCall[] = [];
   readonly cancelled: unknown[] = [];
+  readonly traceparents: { readonly tool: string; readonly traceparent: string | undefined }[] = [];
   sessionsOpened = 0;
   url = '';
   private readonly http = createServer((request, response) => void this.handle(request, response));
@@ -181,6 +184,7 @@ class InProcessToolServer implements TestToolServer {
     if ((body as { method?: unknown } | undefined)?.method === 'notifications/cancelled') this.cancelled.push(body);
     const tool = calledTool(body);
     const behaviour = tool === undefined ? undefined : this.peek(tool);
+    if (tool !== undefined) this.traceparents.push({ tool, traceparent: request.headers['traceparent']?.toString() });
     if (tool !== undefined && behaviour?.kind === 'http') {
       this.take(tool);
       const call = receivedCall(tool, (body as { params: JsonObject }).params);

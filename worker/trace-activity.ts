@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import type { Context } from '@temporalio/activity';
+import { defaultPayloadConverter, type Headers } from '@temporalio/common';
+import type { ActivityInterceptors } from '@temporalio/worker';
+import { operationId } from '../core/digest';
+import { memberOf } from '../core/member';
+import { inSpan, underTrace, type TraceContext } from '../tracing/span';
+import { TRACE_HEADER } from '../workflows/messages';
+
+type Attributes = Readonly<Record<string, string>>;
+
+/** Each attempt of an activity as a span of its turn's trace. */
+export function traceActivity({ info }: Context): ActivityInterceptors {
+  const { activityType, workflowExecution } = info;
+  const { workflowId = '', runId = '' } = workflowExecution ?? {};
+  return {
+    inbound: {
+      execute: ({ args, headers }, next) => {
+        const attributes = { 'temporal.workflow_id': workflowId, ...namesIn(args[0]) };
+        const span = { attributes, resultAttributes: endOf };
+        return underTrace(placeIn(headers) ?? ownTrace(runId), () =>
+          inSpan(`holdpoint ${activityType}`, span, () => next({ args, headers })),
+        );
+      },
+    },
+  };
+}
+
+function placeIn(headers: Headers): TraceContext | null {
+  const header = headers[TRACE_HEADER];
+  const place: unknown = header === undefined ? null : defaultPayloadConverter.fromPayload(header);
+  const traceparent = memberOf(place, 'traceparent');
+  const tracestate = memberOf(place, 'tracestate');
+  if (typeof traceparent !== 'string') return null;
+  return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) };
+}
+
+/** A turn whose runtime traces nothing is one trace all the same: all its activities find the same place. */
+function ownTrace(runId: string): TraceContext {
+  const hash = createHash('sha256').update(runId).digest('hex');
+  return { traceparent: `00-${hash.slice(0, 32)}-${hash.slice(32, 48)}-01` };
+}
+
+/** Which operation and tool an activity is about, and nothing else that it was given. */
+function namesIn(input: unknown): Attributes {
+  const call = memberOf(input, 'call');
+  const given = typeof input === 'string' ? input : memberOf(input, 'operationId');
+  return texts({
+    'holdpoint.operation_id': given ?? memberOf(memberOf(input, 'message'), 'operationId') ?? operationOf(input),
+    'holdpoint.server': memberOf(call, 'server'),
+    'holdpoint.tool': memberOf(call, 'tool'),
+  });
+}
+
+function operationOf(input: unknown): string | undefined {
+  const turn = memberOf(input, 'turn');
+  const requesterSubject = memberOf(memberOf(turn, 'requester'), 'subject');
+  const [turnId, callId] = [memberOf(turn, 'turnId'), memberOf(memberOf(input, 'call'), 'id')];
+  const isNamed = typeof requesterSubject === 'string' && typeof turnId === 'string' && typeof callId === 'string';
+  return isNamed ? operationId({ requesterSubject, turnId, callId }) : undefined;
+}
+
+/** How it ended, as a code. */
+function endOf(result: unknown): Attributes {
+  const state = memberOf(result, 'state');
+  return texts({
+    'holdpoint.state': memberOf(state, 'status'),
+    'holdpoint.outcome': memberOf(memberOf(state, 'end'), 'outcome'),
+    'holdpoint.verdict': memberOf(memberOf(result, 'verdict'), 'code'),
+  });
+}
+
+function texts(attributes: Readonly<Record<string, unknown>>): Attributes {
+  const entries = Object.entries(attributes).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return Object.fromEntries(entries);
+}
