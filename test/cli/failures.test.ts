@@ -126,6 +126,8 @@ describe('a ledger that cannot be used', () => {
         'requests_decided',
       ])
         await sql`drop index ${sql.id(index)}`.execute(db);
+      for (const column of ['channel', 'delivered', 'failed', 'given_up'])
+        await sql`alter table endpoints drop column ${sql.id(column)}`.execute(db);
     });
     await store.close();
     writeFileSync(join(folder, 'policy.yaml'), EMPTY_POLICY);
