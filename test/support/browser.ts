@@ -31,12 +31,19 @@ function chromiumPath(env: NodeJS.ProcessEnv = process.env): string | null {
 const NO_CHROMIUM =
   'browser tests need Chromium, and none was found or could be downloaded: install it, or set CHROMIUM_PATH to its program';
 
-/** Downloads a Chromium where the machine has none. Rejects where that cannot be done. */
-export async function provideChromium(): Promise<void> {
-  if (chromiumPath() !== null) return;
+/** A running browser for all files of tests, by its address. Downloads a Chromium where the machine has none, or rejects. */
+export async function provideChromium(): Promise<{ readonly address: string; close(): Promise<void> }> {
+  if (chromiumPath() === null) await download();
+  const executablePath = chromiumPath();
+  if (executablePath === null) throw new Error(NO_CHROMIUM);
+  const args = ['--disable-gpu', '--disable-dev-shm-usage'];
+  const server = await chromium.launchServer({ executablePath, args });
+  return { address: server.wsEndpoint(), close: () => server.close() };
+}
+
+async function download(): Promise<void> {
   const cli = join(dirname(require.resolve('playwright-core/package.json')), 'cli.js');
   await promisify(execFile)(process.execPath, [cli, 'install', 'chromium']).catch(() => undefined);
-  if (chromiumPath() === null) throw new Error(NO_CHROMIUM);
 }
 
 function isExecutable(path: string): boolean {
@@ -48,11 +55,9 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** One real browser for a file of tests; close it at the end. */
+/** The real browser that all files of tests share, each with windows of its own; close it at the end of a file. */
 export function openBrowser(): Promise<Browser> {
-  const executablePath = chromiumPath();
-  if (executablePath === null) throw new Error(NO_CHROMIUM);
-  return chromium.launch({ executablePath, args: ['--disable-gpu', '--disable-dev-shm-usage'] });
+  return chromium.connect(process.env['HOLDPOINT_TEST_BROWSER'] ?? '');
 }
 
 /** A window of its own, with no cookies of another, which keeps account of what its page does. */

@@ -20,7 +20,7 @@ export async function startServices(services: ReadonlySet<Service>): Promise<voi
   const starting: Promise<void>[] = [];
   if (services.has('temporal')) starting.push(provideTemporal(), provideBundle());
   if (services.has('postgres')) starting.push(providePostgres());
-  if (services.has('chromium')) starting.push(provideChromium());
+  if (services.has('chromium')) starting.push(provideBrowser());
   const failed = (await Promise.allSettled(starting)).filter((result) => result.status === 'rejected');
   if (failed.length === 0) return;
   await stopServices();
@@ -54,6 +54,12 @@ async function provideBundle(): Promise<void> {
     console.error(`The workflows cannot be bundled, so HOLDPOINT_TEST_BUNDLE is not set: ${String(error)}`);
   });
   if (path !== undefined) process.env['HOLDPOINT_TEST_BUNDLE'] = path;
+}
+
+async function provideBrowser(): Promise<void> {
+  const browser = await provideChromium();
+  globalThis.holdpointTestServices?.push(() => browser.close());
+  process.env['HOLDPOINT_TEST_BROWSER'] = browser.address;
 }
 
 async function providePostgres(): Promise<void> {
