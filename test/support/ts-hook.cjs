@@ -18,7 +18,9 @@ mkdirSync(CACHE, { recursive: true });
 
 require.extensions['.ts'] = (module, filename) => {
   const source = readFileSync(filename, 'utf8');
-  const key = createHash('sha256').update(JSON.stringify([version, OPTIONS, filename, source])).digest('hex');
+  const key = createHash('sha256')
+    .update(JSON.stringify([version, OPTIONS, filename, source]))
+    .digest('hex');
   module._compile(kept(key) ?? keep(key, transform(source, filename)), filename);
 };
 
