@@ -22,8 +22,7 @@ module.exports = {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/summary-reporter.cjs'],
-  // Half of a file's time is spent waiting.
-  maxWorkers: 3,
+  maxWorkers: 2,
   // A bound against hanging, not an expectation: a busy machine runs these several times slower.
   testTimeout: 90_000,
   collectCoverageFrom: [

@@ -124,7 +124,7 @@ describe('a result', () => {
     const { operationId } = await openRequest(stage, 'cut off');
     await allow(operationId);
     await eventually(() => expect(stage.tools.receivedBy('apply_migration').at(-1)?.operationId).toBe(operationId));
-    cut();
+    cut.leave();
     stage.tools.release('apply_migration');
     await eventually(() => expect(effectsOf(stage.tools, 'cut off')).toBe(1));
     const next = await collected(await stage.client(), 'apply_migration', migration('cut off'));

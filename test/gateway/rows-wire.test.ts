@@ -139,7 +139,7 @@ describe('a cancel notice', () => {
     const body = callText(1, 'apply_migration', { environment: 'production', sql });
     const cut = await callToCut(stage, body, { gateway: patient });
     const { operationId } = await openRequest(stage, sql);
-    cut();
+    cut.leave();
     await allowedButNotRun(operationId, sql);
   });
 

@@ -77,12 +77,14 @@ describe.each([
     const client = await stage.client({ gateway: b });
     await inRounds(races, async (round) => {
       const sql = `M race ${round};`;
-      const leave = await callToCut(stage, callText(round, 'apply_migration', migration(sql)), { gateway: a });
-      const request = await openRequestWith(stage, sql);
+      const cut = await callToCut(stage, callText(round, 'apply_migration', migration(sql)), { gateway: a });
+      const request = await openRequestWith(stage, sql).catch((error: unknown) => {
+        throw new Error(`${String(error)}; the call was answered ${cut.answered() ?? 'not at all'}`);
+      });
       const at = [random(), random(), random()].map((part) => part * 60);
       const [, , came] = await Promise.all([
         delay(at[0]).then(() => allow(stage, request)),
-        delay(at[1]).then(leave),
+        delay(at[1]).then(() => cut.leave()),
         delay(at[2]).then(() => callTool(client, 'apply_migration', migration(sql))),
       ]);
       expect({ at, ...approvalOf(came) }).toMatchObject({ status: 'approved', operationId: request.operationId });

@@ -86,8 +86,16 @@ export async function parsed(
   return messages.map((text) => JSON.parse(text) as Record<string, never>);
 }
 
+/** A call under way. */
+export interface CutCall {
+  /** Cuts its connection. */
+  leave(): void;
+  /** What came back so far, if it was answered all the same. */
+  answered(): string | undefined;
+}
+
 /** Sends a call whose connection can be cut, and does not wait for its answer. */
-export async function callToCut(stage: GatewayStage, body: string, options: RawOptions = {}): Promise<() => void> {
+export async function callToCut(stage: GatewayStage, body: string, options: RawOptions = {}): Promise<CutCall> {
   const { server = 'orders-db', gateway = stage.gateway } = options;
   const authorization = `Bearer ${stage.token(options.subject ?? 'u1')}`;
   const url = new URL(`${gateway.url}/mcp/${server}`);
@@ -100,8 +108,11 @@ export async function callToCut(stage: GatewayStage, body: string, options: RawO
     accept: 'application/json, text/event-stream',
     'mcp-session-id': client.session ?? '',
   };
-  fetch(url, { method: 'POST', headers, body, signal: connection.signal }).catch(() => undefined);
-  return () => connection.abort();
+  let answered: string | undefined;
+  fetch(url, { method: 'POST', headers, body, signal: connection.signal })
+    .then(async (response) => (answered = await response.text()))
+    .catch(() => undefined);
+  return { leave: () => connection.abort(), answered: () => answered };
 }
 
 /** The text of a tools/call. */
