@@ -23,6 +23,8 @@ module.exports = {
   globalTeardown: '<rootDir>/test/support/global-teardown.ts',
   reporters: ['default', '<rootDir>/test/support/summary-reporter.cjs'],
   maxWorkers: 2,
+  // What files leave behind adds up in a worker, and collecting it slows every file that comes after.
+  workerIdleMemoryLimit: '350MB',
   // A bound against hanging, not an expectation: a busy machine runs these several times slower.
   testTimeout: 90_000,
   collectCoverageFrom: [
