@@ -17,7 +17,7 @@ function spanOf(server: string, { method, params: { name } }: RpcRequest) {
   const tool = method === 'tools/call' && typeof name === 'string' ? { 'holdpoint.tool': name } : {};
   return {
     kind: 'client',
-    attributes: { 'rpc.system': 'mcp', 'rpc.method': method, 'holdpoint.server': server, ...tool },
+    attributes: () => ({ 'rpc.system': 'mcp', 'rpc.method': method, 'holdpoint.server': server, ...tool }),
     resultAttributes: ({ kind }: RpcReply) => ({ 'holdpoint.reply': kind }),
   } as const;
 }

@@ -1,16 +1,22 @@
 import type { Log } from '../ledger/log';
 import { startExporter } from '../tracing/exporter';
 
-/** Runs a part of Holdpoint with its spans exported, where the environment names a collector. */
+/** For the exit code to be set and the last lines to be written. */
+const ENDING_MS = 250;
+
+/**
+ * Runs a part of Holdpoint with its spans exported, where the environment names a collector. `run` leaves nothing open:
+ * where the last spans are not taken in time, the process ends without them.
+ */
 export async function withTracing<T>(
   part: 'worker' | 'gateway' | 'console',
-  process: { readonly env: NodeJS.ProcessEnv; readonly log: Log },
+  { env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: Log },
   run: () => Promise<T>,
 ): Promise<T> {
-  const exporter = await startExporter(`holdpoint-${part}`, process);
+  const exporter = await startExporter(`holdpoint-${part}`, { env, log });
   try {
     return await run();
   } finally {
-    await exporter.stop();
+    if ((await exporter.stop()) === 'late') setTimeout(() => process.exit(), ENDING_MS).unref();
   }
 }

@@ -44,8 +44,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Holdpoint> 
   return {
     client,
     startTurn: async (start) => {
-      await inSpan('holdpoint start turn', { kind: 'client', attributes: { 'holdpoint.turn_id': start.id } }, () =>
-        typed(start.id, () => startTurn(client, start, taskQueue)),
+      await inSpan(
+        'holdpoint start turn',
+        { kind: 'client', attributes: () => ({ 'holdpoint.turn_id': start.id }) },
+        () => typed(start.id, () => startTurn(client, start, taskQueue)),
       );
       return new Turn(client, { turnId: start.id, subject: start.requester.subject, taskQueue });
     },
@@ -53,7 +55,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Holdpoint> 
     decide: (workflowId, decision, { limitMs } = {}) =>
       inSpan(
         'holdpoint decide',
-        { kind: 'client', attributes: decisionAttributes(decision), resultAttributes: codeOf },
+        { kind: 'client', attributes: () => decisionAttributes(decision), resultAttributes: codeOf },
         () => typed(workflowId, () => decide(client, { workflowId, taskQueue, limitMs }, decision)),
       ),
     close: async () => {

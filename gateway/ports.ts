@@ -1,6 +1,7 @@
 import type { RpcReply, RpcRequest } from '../activities/rpc';
 import type { JsonObject, JsonValue } from '../core/json';
 import type { Requester } from '../core/requester';
+import type { TraceContext } from '../tracing/span';
 
 /** One JSON-RPC message of a client, read strictly from its raw text. */
 export interface ClientMessage {
@@ -38,6 +39,8 @@ export interface IncomingCall {
   readonly message: ClientMessage;
   /** Aborts when the client has left or cancelled this call. */
   readonly signal: AbortSignal;
+  /** The place in a trace that its HTTP request names; nothing of it goes to the tool. */
+  readonly trace?: TraceContext;
   /** Writes a notification on the stream of this call, before its answer; left out where the client takes none there. */
   readonly notify?: (method: string, params: JsonObject) => void;
 }

@@ -1,5 +1,6 @@
 import {
   context,
+  createContextKey,
   propagation,
   ROOT_CONTEXT,
   SpanKind,
@@ -19,8 +20,8 @@ export type TraceContext = {
 export interface SpanOptions<T> {
   /** `client`: asks somebody else; `server`: is asked from outside; `internal` by default. */
   readonly kind?: 'client' | 'server' | 'internal';
-  /** Ids, names and states; never what a call carries or what somebody wrote. */
-  readonly attributes?: Attributes;
+  /** Ids, names and states; never what a call carries or what somebody wrote. Asked for where the span is recorded. */
+  readonly attributes?: () => Attributes;
   /** What the result adds. */
   readonly resultAttributes?: (result: T) => Attributes;
 }
@@ -32,11 +33,13 @@ const KINDS = { client: SpanKind.CLIENT, server: SpanKind.SERVER, internal: Span
  * What `work` throws goes through; its words stay out of the trace.
  */
 export function inSpan<T>(name: string, options: SpanOptions<T>, work: () => Promise<T>): Promise<T> {
-  const { kind = 'internal', attributes = {}, resultAttributes } = options;
-  return trace.getTracer('holdpoint').startActiveSpan(name, { kind: KINDS[kind], attributes }, async (span) => {
+  const { kind = 'internal', attributes, resultAttributes } = options;
+  return trace.getTracer('holdpoint').startActiveSpan(name, { kind: KINDS[kind] }, async (span) => {
+    const isRecorded = span.isRecording();
+    if (isRecorded && attributes !== undefined) span.setAttributes(attributes());
     try {
       const result = await work();
-      if (resultAttributes !== undefined) span.setAttributes(resultAttributes(result));
+      if (isRecorded && resultAttributes !== undefined) span.setAttributes(resultAttributes(result));
       return result;
     } catch (error) {
       span.setStatus({ code: SpanStatusCode.ERROR });
@@ -65,6 +68,19 @@ export function traceContext(): TraceContext {
 export function underTrace<T>(place: TraceContext, work: () => T): T {
   return context.with(contextOf(place), work);
 }
+
+/** Runs `work` as the beginning of a trace of this id: 16 bytes in hexadecimal. Whether it is sampled follows from the id. */
+export function underOwnTrace<T>(traceId: string, work: () => T): T {
+  return context.with(ROOT_CONTEXT.setValue(OWN_TRACE, traceId), work);
+}
+
+/** The id of the trace that begins here; undefined where any will do. */
+export function ownTraceId(): string | undefined {
+  const traceId = context.active().getValue(OWN_TRACE);
+  return typeof traceId === 'string' ? traceId : undefined;
+}
+
+const OWN_TRACE = createContextKey('holdpoint: the id of the trace that begins here');
 
 function contextOf({ traceparent, tracestate }: TraceContext): Context {
   return propagation.extract(ROOT_CONTEXT, { traceparent, tracestate });

@@ -4,7 +4,7 @@ import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 import type { ActivityInterceptors } from '@temporalio/worker';
 import { operationId } from '../core/digest';
 import { memberOf } from '../core/member';
-import { inSpan, underTrace, type TraceContext } from '../tracing/span';
+import { inSpan, underOwnTrace, underTrace, type TraceContext } from '../tracing/span';
 import { TRACE_HEADER } from '../workflows/messages';
 
 type Attributes = Readonly<Record<string, string>>;
@@ -13,14 +13,14 @@ type Attributes = Readonly<Record<string, string>>;
 export function traceActivity({ info }: Context): ActivityInterceptors {
   const { activityType, workflowExecution } = info;
   const { workflowId = '', runId = '' } = workflowExecution ?? {};
+  const attributesOf = (input: unknown): Attributes => ({ 'temporal.workflow_id': workflowId, ...namesIn(input) });
   return {
     inbound: {
       execute: ({ args, headers }, next) => {
-        const attributes = { 'temporal.workflow_id': workflowId, ...namesIn(args[0]) };
-        const span = { attributes, resultAttributes: endOf };
-        return underTrace(placeIn(headers) ?? ownTrace(runId), () =>
-          inSpan(`holdpoint ${activityType}`, span, () => next({ args, headers })),
-        );
+        const span = { attributes: () => attributesOf(args[0]), resultAttributes: endOf };
+        const work = () => inSpan(`holdpoint ${activityType}`, span, () => next({ args, headers }));
+        const place = placeIn(headers);
+        return place === null ? underOwnTrace(traceIdOf(runId), work) : underTrace(place, work);
       },
     },
   };
@@ -35,10 +35,9 @@ function placeIn(headers: Headers): TraceContext | null {
   return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) };
 }
 
-/** A turn whose runtime traces nothing is one trace all the same: all its activities find the same place. */
-function ownTrace(runId: string): TraceContext {
-  const hash = createHash('sha256').update(runId).digest('hex');
-  return { traceparent: `00-${hash.slice(0, 32)}-${hash.slice(32, 48)}-01` };
+/** A turn whose runtime traces nothing is one trace all the same: all its activities find the same id. */
+function traceIdOf(runId: string): string {
+  return createHash('sha256').update(runId).digest('hex').slice(0, 32);
 }
 
 /** Which operation and tool an activity is about, and nothing else that it was given. */
@@ -46,6 +45,7 @@ function namesIn(input: unknown): Attributes {
   const call = memberOf(input, 'call');
   const given = typeof input === 'string' ? input : memberOf(input, 'operationId');
   return texts({
+    'holdpoint.turn_id': memberOf(memberOf(input, 'turn') ?? input, 'turnId'),
     'holdpoint.operation_id': given ?? memberOf(memberOf(input, 'message'), 'operationId') ?? operationOf(input),
     'holdpoint.server': memberOf(call, 'server'),
     'holdpoint.tool': memberOf(call, 'tool'),

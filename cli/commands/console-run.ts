@@ -14,8 +14,8 @@ export async function runConsole(io: Io): Promise<ExitName> {
   const settings = settingsOf(io.env);
   const log = pino({ level: io.env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
   const place = await findPlace(io, {});
-  return withLedger<ExitName>(place, (ledger) =>
-    withTracing('console', { env: io.env, log }, async () => {
+  return withTracing('console', { env: io.env, log }, () =>
+    withLedger<ExitName>(place, async (ledger) => {
       const started = await startConsole({ settings, ledger, log, connect: () => connectTo(io, place) });
       if (!started.ok)
         throw new CliFailure('unreachable', `The console cannot start: ${started.detail} [${started.code}]`);

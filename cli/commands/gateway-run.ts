@@ -15,12 +15,14 @@ import { withTracing } from '../with-tracing';
 export async function runGateway({ env }: Io): Promise<ExitName> {
   const settings = await readSettings(env);
   const log = pino({ level: env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
-  const runtime = installTemporalRuntime(log);
-  try {
-    return await withTracing('gateway', { env, log }, () => run({ ...settings, env, log }));
-  } finally {
-    await runtime.end();
-  }
+  return withTracing('gateway', { env, log }, async () => {
+    const runtime = installTemporalRuntime(log);
+    try {
+      return await run({ ...settings, env, log });
+    } finally {
+      await runtime.end();
+    }
+  });
 }
 
 interface Settings {

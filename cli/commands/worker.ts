@@ -31,12 +31,14 @@ async function worker({ env }: Io): Promise<ExitName> {
     );
   }
   const log = pino({ level: env['HOLDPOINT_LOG_LEVEL'] ?? 'info' });
-  const runtime = installTemporalRuntime(log);
-  try {
-    return await withTracing('worker', { env, log }, () => runWorker(read.settings, { env, log }));
-  } finally {
-    await runtime.end();
-  }
+  return withTracing('worker', { env, log }, async () => {
+    const runtime = installTemporalRuntime(log);
+    try {
+      return await runWorker(read.settings, { env, log });
+    } finally {
+      await runtime.end();
+    }
+  });
 }
 
 async function runWorker(

@@ -64,11 +64,11 @@ export function createAggregateEndpoint(options: AggregateEndpointOptions): Endp
   };
 }
 
-/** Every call is judged at its server's own endpoint; here is only heard whether its client is still there. */
+/** Every call is judged at its server's own endpoint; here is only heard whether its client is still there, and its trace. */
 function passingGate(processes: WeakMap<object, AggregateProcess>): Gate {
   return {
-    judge: ({ session, message, signal }) => {
-      if (message.id !== null) processes.get(session)?.watch(message.id, signal);
+    judge: ({ session, message, signal, trace }) => {
+      if (message.id !== null) processes.get(session)?.watch(message.id, { signal, trace });
       return Promise.resolve({ kind: 'pass' });
     },
     showList: (_, text) => Promise.resolve(text),

@@ -9,7 +9,7 @@ import { readServerMessage, tokenOf } from '../wire/server-message';
 import type { ProcessListener, ServerProcess } from '../stdio/server-process';
 import { AnswerRequests } from './answer-requests';
 import { errorOf, resultOf } from './client-call';
-import type { ClientCall } from './client-call';
+import type { ClientCall, Watched } from './client-call';
 import { ClientCalls } from './client-calls';
 import { LISTS } from './list-kinds';
 import { mergedGreeting } from './merged-greeting';
@@ -76,8 +76,8 @@ export class AggregateProcess implements ServerProcess {
   }
 
   /** Lets a request that is about to be written be left when this aborts. */
-  watch(id: string | number, signal: AbortSignal): void {
-    this.calls.watch(id, signal);
+  watch(id: string | number, watched: Watched): void {
+    this.calls.watch(id, watched);
   }
 
   write(message: string): boolean {

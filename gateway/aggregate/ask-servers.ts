@@ -63,7 +63,7 @@ export class AskServers {
     const link = this.links.get(server);
     if (link === undefined || call.cancelled) return CLOSED;
     call.link = link;
-    const answer = await link.ask({ id: call.id, text, signal: call.leave.signal });
+    const answer = await link.ask({ id: call.id, text, signal: call.leave.signal, trace: call.trace });
     if (answer.kind === 'closed') this.links.drop(server);
     return answer;
   }

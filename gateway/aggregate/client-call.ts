@@ -2,7 +2,14 @@ import type { JsonObject } from '../../core/json';
 import { idText } from '../wire/raw-json';
 import { errorText } from '../wire/refusal';
 import { objectOr, tokenOf } from '../wire/server-message';
+import type { TraceContext } from '../../tracing/span';
 import type { ServerLink } from './server-link';
+
+/** What is known of a request before its text arrives here. */
+export interface Watched {
+  readonly signal: AbortSignal;
+  readonly trace: TraceContext | undefined;
+}
 
 /** A request of the client that was not answered yet. */
 export interface ClientCall {
@@ -10,6 +17,8 @@ export interface ClientCall {
   readonly text: string;
   readonly method: string;
   readonly params: JsonObject;
+  /** The place in a trace that its HTTP request named. */
+  readonly trace: TraceContext | undefined;
   /** Aborted when the client has left it. */
   readonly leave: AbortController;
   /** Where it was sent; undefined while that is found out. */

@@ -2,34 +2,35 @@ import type { BridgeLine } from '../stdio/bridge-line';
 import { tokenOf } from '../wire/server-message';
 import type { JsonValue } from '../../core/json';
 import { progressTokenOf } from './client-call';
-import type { ClientCall } from './client-call';
+import type { ClientCall, Watched } from './client-call';
 
 type Request = BridgeLine & { readonly id: string | number; readonly method: string };
 
 /** The requests of the client that were not answered yet. */
 export class ClientCalls {
   private readonly calls = new Map<string | number, ClientCall>();
-  private readonly signals = new Map<string | number, AbortSignal>();
+  private readonly watched = new Map<string | number, Watched>();
 
-  /** Lets a request that is about to come be left when this aborts. */
-  watch(id: string | number, signal: AbortSignal): void {
-    this.signals.set(id, signal);
-    signal.addEventListener('abort', () => this.signals.delete(id), { once: true });
+  /** Lets a request that is about to come be left when the signal aborts. */
+  watch(id: string | number, watched: Watched): void {
+    this.watched.set(id, watched);
+    watched.signal.addEventListener('abort', () => this.watched.delete(id), { once: true });
   }
 
   add({ id, text, method, params }: Request): ClientCall {
+    const { signal, trace } = this.watched.get(id) ?? {};
+    this.watched.delete(id);
     const call: ClientCall = {
       id,
       text,
       method,
       params,
+      trace,
       leave: new AbortController(),
       link: undefined,
       cancelled: false,
     };
     this.calls.set(id, call);
-    const signal = this.signals.get(id);
-    this.signals.delete(id);
     // Also where it is cancelled: the notice has to wait until the request has arrived, and the end of its connection
     // is known at once where it is still judged.
     signal?.addEventListener('abort', () => call.leave.abort(), { once: true });

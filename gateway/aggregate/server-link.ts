@@ -9,6 +9,7 @@ import { InOrder } from '../stdio/in-order';
 import { withValueAt } from '../wire/raw-json';
 import { SERVER_ERROR } from '../wire/refusal';
 import { objectOr } from '../wire/server-message';
+import type { TraceContext } from '../../tracing/span';
 import { CLOSED_HEADER } from './loopback';
 
 /** As long as an endpoint lets a server take. */
@@ -20,6 +21,8 @@ export interface LinkRequest {
   readonly text: string;
   /** Aborted to leave its answer, as a client leaves that closes its connection. */
   readonly signal?: AbortSignal;
+  /** Goes along as headers. */
+  readonly trace?: TraceContext | undefined;
 }
 
 export type LinkAnswer = { readonly kind: 'answer'; readonly text: string; readonly value: JsonObject } | NoAnswer;
@@ -143,11 +146,12 @@ export class ServerLink {
   private async send(request: LinkRequest, taken: () => void): Promise<LinkAnswer> {
     const signal = request.signal && AbortSignal.any([this.over.signal, request.signal]);
     const { sessionId } = this.link;
-    let sent = await this.link.post(request.text, { sessionId, signal });
+    const { trace } = request;
+    let sent = await this.link.post(request.text, { sessionId, signal, trace });
     // A 404 proves that nothing was taken up.
     if (isGone(sent) && (await this.renewed(sessionId))) {
       leave(sent.response);
-      sent = await this.link.post(request.text, { sessionId: this.link.sessionId, signal });
+      sent = await this.link.post(request.text, { sessionId: this.link.sessionId, signal, trace });
     }
     taken();
     return sent.ok ? this.read(request, sent.response) : lost(sent.detail);

@@ -14,7 +14,7 @@ import type { HeldCall } from './held-call';
 import type { Hold } from './hold';
 import { inSpan, underTrace } from '../../tracing/span';
 import { callContext } from './session-context';
-import { traceOf } from './trace-context';
+import { callersPlace } from './trace-context';
 
 interface Collecting {
   readonly claim: ClaimedCall;
@@ -120,13 +120,13 @@ async function tellTurn(context: HoldContext, held: HeldCall, claim: ClaimedCall
 
 /** The turn belongs to the trace that the call names. */
 function inCallersTrace<T>({ incoming, call }: HeldCall, { operationId }: ClaimedCall, work: () => Promise<T>) {
-  const { session, message } = incoming;
-  const names = {
+  const { session } = incoming;
+  const names = () => ({
     'holdpoint.operation_id': operationId,
     'holdpoint.server': session.server,
     'holdpoint.tool': call.tool,
-  };
-  return underTrace(traceOf(message.params), () =>
+  });
+  return underTrace(callersPlace(incoming), () =>
     inSpan<T>('holdpoint hold call', { kind: 'server', attributes: names }, work),
   );
 }

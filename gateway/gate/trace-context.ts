@@ -2,19 +2,24 @@ import { isJsonObject, type JsonObject } from '../../core/json';
 import type { ToolServer } from '../../activities/tool-server';
 import type { ToolServers } from '../../activities/tool-servers';
 import type { TraceContext } from '../../tracing/span';
-
-/** W3C Trace Context, which MCP carries in `_meta` under these names. */
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
-const TRACESTATE = /^[\x20-\x7e]{1,512}$/;
+import type { IncomingCall } from '../ports';
+import { tracePlace } from '../wire/trace-place';
 
 /**
  * What of a call's `_meta` goes along with a call that was approved: where it belongs in a trace. All else there is bound
  * by nothing, and could tell the tool what nobody has approved.
  */
 export function traceOf({ _meta: said }: JsonObject): TraceContext {
-  const { traceparent, tracestate } = said !== undefined && isJsonObject(said) ? said : {};
-  if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return {};
-  return { traceparent, ...(typeof tracestate === 'string' && TRACESTATE.test(tracestate) && { tracestate }) };
+  return said !== undefined && isJsonObject(said) ? tracePlace(said) : {};
+}
+
+/**
+ * Where a call belongs in its caller's trace. What the call itself says comes before its HTTP request, which may be that
+ * of a proxy in between.
+ */
+export function callersPlace({ message, trace = {} }: Pick<IncomingCall, 'message' | 'trace'>): TraceContext {
+  const said = traceOf(message.params);
+  return said.traceparent === undefined ? trace : said;
 }
 
 /** Tool servers whose calls carry it, but for those that only read. */

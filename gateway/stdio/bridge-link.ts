@@ -6,6 +6,7 @@ import type { StreamEnd } from '../../activities/event-stream';
 import { exchange, leave, readBody } from '../../activities/http-exchange';
 import type { HttpExchange } from '../../activities/http-exchange';
 import type { JsonValue } from '../../core/json';
+import type { TraceContext } from '../../tracing/span';
 import { MAX_LINE_BYTES } from './server-process';
 
 const FIRST_RETRY_MS = 500;
@@ -24,6 +25,7 @@ export interface Posting {
   readonly stateless?: Readonly<Record<string, string>> | null;
   /** In the place of the link's own. */
   readonly signal?: AbortSignal | undefined;
+  readonly trace?: TraceContext | undefined;
 }
 
 /** How a response ended, or that `take` had enough of it. */
@@ -52,9 +54,10 @@ export class BridgeLink {
   }
 
   /** Sends one message, once, on a connection of its own: a stale pooled one could swallow it. */
-  post(body: string, { sessionId, stateless, signal = this.signal }: Posting = {}): Promise<HttpExchange> {
+  post(body: string, { sessionId, stateless, signal = this.signal, trace }: Posting = {}): Promise<HttpExchange> {
     const headers = this.headers(sessionId, {
       ...stateless,
+      ...trace,
       Accept: 'application/json, text/event-stream',
       'Content-Type': 'application/json',
       'Content-Length': String(Buffer.byteLength(body)),

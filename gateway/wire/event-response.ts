@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { onOneLine } from './raw-json';
 
 /** What a client that does not read may leave in this process before its stream is cut. */
@@ -29,6 +29,11 @@ export class EventResponse {
     this.headers = headers;
     res.on('error', () => undefined);
     res.on('close', () => clearTimeout(this.opening));
+  }
+
+  /** The headers of the request that this answers. */
+  get requestHeaders(): IncomingHttpHeaders {
+    return this.res.req.headers;
   }
 
   /** False once nothing can reach the client on it any more. */

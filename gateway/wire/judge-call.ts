@@ -3,6 +3,7 @@ import type { ClientMessage, ClientSession, Gate, GateAnswer } from '../ports';
 import type { EventResponse } from './event-response';
 import { idText } from './raw-json';
 import { INTERNAL_ERROR, errorText, resultText } from './refusal';
+import { tracePlace } from './trace-place';
 
 /** A call as far as the gate and its answer need it. */
 export interface JudgedCall {
@@ -38,7 +39,8 @@ async function judged(gate: Gate, session: ClientSession, call: JudgedCall): Pro
   const notify = (method: string, params: JsonObject): void =>
     response.event(JSON.stringify({ jsonrpc: '2.0', method, params }));
   try {
-    return await gate.judge({ session, message, signal: cancel.signal, ...(takesStream && { notify }) });
+    const trace = tracePlace(response.requestHeaders);
+    return await gate.judge({ session, message, signal: cancel.signal, trace, ...(takesStream && { notify }) });
   } catch {
     const text = 'NOT executed: the gateway failed while it judged this call; its log says why';
     return { kind: 'error', error: { code: INTERNAL_ERROR, message: text } };

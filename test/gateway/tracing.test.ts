@@ -1,10 +1,13 @@
 import { trace } from '@opentelemetry/api';
+import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Client } from '@temporalio/client';
 import { connect } from '../../client';
 import type { Holdpoint, Turn } from '../../client';
-import { isExporting, startExporter } from '../../tracing/exporter';
+import { isExporting, startExporter, type SpanExport } from '../../tracing/exporter';
 import { eventually } from '../support/eventually';
-import { callTool, startGatewayStage, type GatewayStage } from '../support/gateway-stage';
+import { called, collected, openRequest } from '../support/gateway-rows';
+import { approvalOf, callTool, startGatewayStage, type GatewayStage } from '../support/gateway-stage';
 import { U1 } from '../support/harness';
 import { recordedLog, type RecordedLog } from '../support/recorded-log';
 import { ok, silent, startReceiver, type WebhookReceiver } from '../support/webhook-receiver';
@@ -31,20 +34,25 @@ interface Exported {
 
 const SECRET = 'hunter2-4711';
 const CALLER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const OTHER = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+const THIRD = '00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01';
 
 let stage: GatewayStage;
 let collector: WebhookReceiver;
+const callers: McpClient[] = [];
 let log: RecordedLog;
-let exporter: { stop(): Promise<void> };
+let exporter: SpanExport;
 beforeAll(async () => {
   [stage, collector] = await Promise.all([startGatewayStage(), startReceiver()]);
   process.env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] = collector.url;
   process.env['OTEL_BSP_SCHEDULE_DELAY'] = '50';
+  process.env['OTEL_EXPORTER_OTLP_TIMEOUT'] = '1000';
   log = recordedLog();
   exporter = await startExporter('holdpoint-test', { env: process.env, log });
 }, 60_000);
 afterAll(async () => {
   await exporter.stop();
+  await Promise.all(callers.map((client) => client.close()));
   await Promise.all([stage.close(), collector.close()]);
 });
 
@@ -82,6 +90,16 @@ const migration = (id: string) => ({
   tool: 'apply_migration',
   arguments: { environment: 'production', sql: `ADD ${id} -- ${SECRET}` },
 });
+
+/** A client whose HTTP requests carry a place in a trace; of all servers where none is named. */
+async function callerWith(server: string | null, traceparent: string): Promise<McpClient> {
+  const client = new McpClient({ name: 'test', version: '1' });
+  const url = new URL(`${stage.gateway.url}/mcp${server === null ? '' : `/${server}`}`);
+  const headers = { authorization: `Bearer ${stage.token('u1')}`, traceparent };
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  callers.push(client);
+  return client;
+}
 
 describe('with a collector of spans', () => {
   test('a turn is one trace, from the runtime over its activities to the tool, which is told its place', async () => {
@@ -136,15 +154,39 @@ describe('with a collector of spans', () => {
     );
   });
 
-  test('a call through the gateway belongs to the trace that it names', async () => {
-    const client = await stage.client();
-    const params = { name: 'apply_migration', arguments: { environment: 'production', sql: 'ADD traced' } };
-    await client.callTool({ ...params, _meta: { traceparent: CALLER } });
-    const [, traceId = ''] = CALLER.split('-');
-    expect(await namesOf(traceId, 'holdpoint openRequests')).toContain('holdpoint hold call');
-    const held = inTrace(traceId).find(({ name }) => name === 'holdpoint hold call');
-    expect(held?.parentSpanId).toBe('b7ad6b7169203331');
-  });
+  test.each([
+    { by: 'its _meta', server: 'orders-db', tool: 'apply_migration', header: OTHER, meta: CALLER, trace: CALLER },
+    { by: 'its HTTP request', server: 'orders-db', tool: 'apply_migration', header: OTHER, trace: OTHER },
+    {
+      by: 'its HTTP request, at the address of all servers',
+      server: null,
+      tool: 'orders-db__apply_migration',
+      header: THIRD,
+      trace: THIRD,
+    },
+  ])(
+    'a call through the gateway belongs to the trace that $by names, until its tool has answered',
+    async ({ server, tool, header, meta, trace: place }) => {
+      const client = await callerWith(server, header);
+      const given = { environment: 'production', sql: `ADD ${place}` };
+      const said = meta === undefined ? undefined : { traceparent: meta };
+      const pending = approvalOf(await called(client, tool, given, said));
+      await stage.decide(await openRequest(stage, pending.operationId), 'allow');
+      await collected(client, tool, given, said);
+      const [, traceId = '', callerSpan] = place.split('-');
+      expect(await namesOf(traceId, 'holdpoint runTool')).toEqual(
+        expect.arrayContaining(['holdpoint hold call', 'holdpoint openRequests', 'mcp tools/call']),
+      );
+      const held = inTrace(traceId).find(({ name }) => name === 'holdpoint hold call');
+      expect(held).toMatchObject({
+        parentSpanId: callerSpan,
+        attributes: { 'holdpoint.operation_id': pending.operationId, 'holdpoint.tool': 'apply_migration' },
+      });
+      expect(stage.tools.traceparents.at(-1)?.traceparent).toContain(traceId);
+      // What the client itself says in `_meta` goes along, and nothing else is put there.
+      expect(stage.tools.runs.at(-1)?.meta['traceparent']).toBe(meta);
+    },
+  );
 
   test('no span holds arguments, reasons or results', () => {
     const all = collector.received.map(({ body }) => body).join('\n');
