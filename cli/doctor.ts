@@ -18,6 +18,7 @@ import type { Io } from './io';
 import { withLedger, type Place } from './place';
 import { withTemporal } from './temporal';
 import { count, safe } from './text';
+import { checkTraces } from './traces-check';
 import { reasonOf } from '../ledger/ledger-error';
 
 /** One thing that was looked at. `warn` works, but somebody should know; `fail` does not work. */
@@ -40,6 +41,7 @@ export async function examine(io: Io, place: Place): Promise<readonly Check[]> {
       return ok('sqlite engine', `${name} ${version}`);
     }),
     checked('temporal CLI', () => temporalCli(io, place)),
+    checked('traces', () => checkTraces(io.env)),
   ];
   const ledger = checkedAll('ledger', () => withLedger(place, (opened) => ledgerChecks(opened, place)));
   const temporal = checkedAll('temporal', () =>

@@ -86,6 +86,8 @@ describe('the gateway of docker-compose.yml', () => {
       'HOLDPOINT_LEDGER_URL',
       'HOLDPOINT_PERMIT_KEY_FILE',
       'HOLDPOINT_PAYLOAD_KEY',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'OTEL_EXPORTER_OTLP_HEADERS',
     ]);
     expect(worker?.environment).toMatchObject(Object.fromEntries(shared));
   });
@@ -116,6 +118,8 @@ describe('the console of docker-compose.yml', () => {
       'TEMPORAL_NAMESPACE',
       'HOLDPOINT_LEDGER_URL',
       'HOLDPOINT_PAYLOAD_KEY',
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      'OTEL_EXPORTER_OTLP_HEADERS',
     ]);
     expect(worker?.environment).toMatchObject(Object.fromEntries(shared));
   });

@@ -14,15 +14,17 @@ export interface SpanExport {
 const STOP_MS = 1_000;
 const NOTHING: SpanExport = { stop: () => Promise.resolve('exported') };
 
-/** Whether the environment names a collector of spans; without one nothing of OpenTelemetry's SDK is even loaded. */
-export function isExporting(env: NodeJS.ProcessEnv): boolean {
+/** The collector of spans that the environment names; without one nothing of OpenTelemetry's SDK is even loaded. */
+export function collectorOf(env: NodeJS.ProcessEnv): string | null {
   const said = (name: string): string => (env[name] ?? '').trim();
   const isDisabled = said('OTEL_SDK_DISABLED').toLowerCase() === 'true';
   const exporters = said('OTEL_TRACES_EXPORTER');
   const isWanted = exporters === '' || exporters.split(',').some((name) => name.trim() === 'otlp');
-  return !isDisabled && isWanted && ENDPOINTS.some((name) => said(name) !== '');
+  const endpoint = ENDPOINTS.map(said).find((text) => text !== '');
+  return isDisabled || !isWanted || endpoint === undefined ? null : endpoint;
 }
 
+/** The first that is set counts. */
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
 
 /**
@@ -33,7 +35,7 @@ export async function startExporter(
   serviceName: string,
   { env, log }: { readonly env: NodeJS.ProcessEnv; readonly log: ExporterLog },
 ): Promise<SpanExport> {
-  if (!isExporting(env)) return NOTHING;
+  if (collectorOf(env) === null) return NOTHING;
   const { BatchSpanProcessor, NodeTracerProvider, RandomIdGenerator } = await import('@opentelemetry/sdk-trace-node');
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-http');
   const { W3CTraceContextPropagator } = await import('@opentelemetry/core');

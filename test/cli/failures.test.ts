@@ -10,6 +10,7 @@ import { openStore } from '../../ledger/open-store';
 import { claimDeliveries, recordFailed } from '../../ledger/outbox';
 import { read, remove, someone } from '../support/calls';
 import { run, start, startCliStage, temporaryFolder, type CliStage } from '../support/cli';
+import { startReceiver } from '../support/webhook-receiver';
 
 let folder: string;
 
@@ -302,6 +303,28 @@ test('doctor counts the events that a webhook was not given, with the reason and
   expect(stdout).toMatch(
     /^warn {2}events +webhook ops was not given 1 event \(HTTP 410\)\. They are not sent again: mend the receiver/m,
   );
+});
+
+describe('doctor on traces', () => {
+  const line = async (env: NodeJS.ProcessEnv): Promise<string | undefined> => {
+    const { stdout } = await run(['doctor'], { cwd: folder, env });
+    return stdout.split('\n').find((text) => text.includes(' traces '));
+  };
+
+  test('says that they are off, or where they go, without a secret of the address', async () => {
+    expect(await line({})).toMatch(/^ok {4}traces +off; OTEL_EXPORTER_OTLP_ENDPOINT, where it is set, turns them on$/);
+    const collector = await startReceiver();
+    const { host } = new URL(collector.url);
+    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://me:s3cret@${host}/key` };
+    expect(await line(env)).toMatch(new RegExp(`^ok {4}traces +spans go to http://${host}$`));
+    await collector.close();
+    expect(await line(env)).toMatch(
+      new RegExp(`^warn {2}traces +nothing answers at http://${host}, so spans are lost`),
+    );
+    const unusable = await line({ OTEL_EXPORTER_OTLP_ENDPOINT: 's3cret:4317' });
+    expect(unusable).toMatch(/^warn {2}traces +.*no http or https URL/);
+    expect(unusable).not.toContain('s3cret');
+  });
 });
 
 describe('doctor without anything', () => {

@@ -1,10 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
 import { trace } from '@opentelemetry/api';
 import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Client } from '@temporalio/client';
 import { connect } from '../../client';
 import type { Holdpoint, Turn } from '../../client';
-import { isExporting, startExporter, type SpanExport } from '../../tracing/exporter';
+import { collectorOf, startExporter, type SpanExport } from '../../tracing/exporter';
+import { underTrace } from '../../tracing/span';
+import { assertBuilt, start, startProcess } from '../support/cli';
 import { eventually } from '../support/eventually';
 import { called, collected, openRequest } from '../support/gateway-rows';
 import { approvalOf, callTool, startGatewayStage, type GatewayStage } from '../support/gateway-stage';
@@ -20,21 +24,36 @@ interface Span {
   readonly name: string;
   readonly status: { readonly code?: number };
   readonly attributes: Readonly<Record<string, unknown>>;
+  /** Of the process that it is of. */
+  readonly resource: Readonly<Record<string, unknown>>;
 }
+
+type Attributes = readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[];
 
 interface Exported {
   readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: Attributes };
     readonly scopeSpans: readonly {
-      readonly spans: readonly (Omit<Span, 'attributes'> & {
-        readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[];
-      })[];
+      readonly spans: readonly (Omit<Span, 'attributes' | 'resource'> & { readonly attributes: Attributes })[];
     }[];
   }[];
 }
 
+const DIST = join(__dirname, '../../dist');
+/** A part of Holdpoint that makes one span, ends with 3, and says which packages of OpenTelemetry it has loaded. */
+const TRACED_PROGRAM = `
+const { withTracing } = require(process.argv[1] + '/cli/with-tracing');
+const { inSpan } = require(process.argv[1] + '/tracing/span');
+const log = { warn: () => undefined };
+withTracing('worker', { env: process.env, log }, () => inSpan('work', {}, async () => console.log('ran'))).then(() => {
+  const names = Object.keys(require.cache).map((path) => /@opentelemetry\\/([^/]+)/.exec(path)?.[1]);
+  console.error([...new Set(names.filter((name) => name !== undefined))].join('\\n'));
+  process.exitCode = 3;
+});`;
 const SECRET = 'hunter2-4711';
 const CALLER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const OTHER = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+const SAMPLED = '00-80f198ee56343ba864fe8b2a57d3eff7-e457b5a2e4d86bd1-01';
 const THIRD = '00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01';
 
 let stage: GatewayStage;
@@ -45,6 +64,7 @@ let exporter: SpanExport;
 beforeAll(async () => {
   [stage, collector] = await Promise.all([startGatewayStage(), startReceiver()]);
   process.env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'] = collector.url;
+  process.env['OTEL_RESOURCE_ATTRIBUTES'] = 'deployment.environment.name=test';
   process.env['OTEL_BSP_SCHEDULE_DELAY'] = '50';
   process.env['OTEL_EXPORTER_OTLP_TIMEOUT'] = '1000';
   log = recordedLog();
@@ -58,15 +78,18 @@ afterAll(async () => {
 
 function spans(): readonly Span[] {
   const bodies = collector.received.map(({ body }) => JSON.parse(body) as Exported);
-  const all = bodies.flatMap(({ resourceSpans }) => resourceSpans.flatMap(({ scopeSpans }) => scopeSpans));
-  return all.flatMap((scope) =>
-    scope.spans.map((span) => ({
-      ...span,
-      attributes: Object.fromEntries(span.attributes.map(({ key, value }) => [key, value.stringValue])),
-    })),
-  );
+  const texts = (attributes: Attributes) =>
+    Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue]));
+  return bodies
+    .flatMap(({ resourceSpans }) => resourceSpans)
+    .flatMap(({ resource, scopeSpans }) =>
+      scopeSpans
+        .flatMap((scope) => scope.spans)
+        .map((span) => ({ ...span, attributes: texts(span.attributes), resource: texts(resource.attributes) })),
+    );
 }
 
+const operations = (): readonly unknown[] => spans().map(({ attributes }) => attributes['holdpoint.operation_id']);
 const inTrace = (traceId: string): readonly Span[] => spans().filter((span) => span.traceId === traceId);
 
 /** The names of a trace once a span of this name is there. */
@@ -82,6 +105,13 @@ async function allowed(turn: Turn): Promise<string> {
   await stage.decide(request!, 'allow', { reason: SECRET });
   await turn.results();
   return request!.operationId;
+}
+
+/** A runtime that sends nothing of a trace along. */
+function bareRuntime(taskQueue = stage.taskQueue): Promise<Holdpoint> {
+  const { connection, options } = stage.holdpoint.client;
+  const { namespace, dataConverter } = options;
+  return connect({ client: new Client({ connection, namespace, dataConverter }), taskQueue });
 }
 
 const migration = (id: string) => ({
@@ -103,11 +133,13 @@ async function callerWith(server: string | null, traceparent: string): Promise<M
 
 describe('with a collector of spans', () => {
   test('a turn is one trace, from the runtime over its activities to the tool, which is told its place', async () => {
-    const { traceId, operationId } = await trace.getTracer('runtime').startActiveSpan('answer a user', async (span) => {
-      const turn = await stage.start([migration('c1')]);
-      span.end();
-      return { traceId: span.spanContext().traceId, operationId: await allowed(turn) };
-    });
+    const { traceId, turnId, operationId } = await trace
+      .getTracer('runtime')
+      .startActiveSpan('answer a user', async (span) => {
+        const turn = await stage.start([migration('c1')]);
+        span.end();
+        return { traceId: span.spanContext().traceId, turnId: turn.id, operationId: await allowed(turn) };
+      });
     expect(await namesOf(traceId, 'holdpoint runTool')).toEqual(
       expect.arrayContaining([
         'answer a user',
@@ -118,7 +150,9 @@ describe('with a collector of spans', () => {
     );
     const found = inTrace(traceId);
     const ran = found.find(({ name }) => name === 'holdpoint runTool')!;
+    expect(ran.resource).toMatchObject({ 'service.name': 'holdpoint-test', 'deployment.environment.name': 'test' });
     expect(ran.attributes).toMatchObject({
+      'holdpoint.turn_id': turnId,
       'holdpoint.operation_id': operationId,
       'holdpoint.server': 'orders-db',
       'holdpoint.tool': 'apply_migration',
@@ -135,12 +169,7 @@ describe('with a collector of spans', () => {
   });
 
   test('a turn whose runtime traces nothing is one trace all the same', async () => {
-    const { connection, options } = stage.holdpoint.client;
-    const bare: Holdpoint = await connect({
-      client: new Client({ connection, namespace: options.namespace, dataConverter: options.dataConverter }),
-      taskQueue: stage.taskQueue,
-    });
-    const turn = await bare.startTurn({ id: 'untraced', requester: U1, calls: [migration('c2')] });
+    const turn = await (await bareRuntime()).startTurn({ id: 'untraced', requester: U1, calls: [migration('c2')] });
     const operationId = await allowed(turn);
     const ran = await eventually(() => {
       const found = spans().find(
@@ -214,15 +243,89 @@ describe('with a collector of spans', () => {
     trace.getTracer('runtime').startSpan('refused').end();
     await eventually(() =>
       expect(log.entries).toContainEqual(
-        expect.objectContaining({ level: 'warn', event: 'tracing.notExported' }) as object,
+        expect.objectContaining({
+          ...{ level: 'warn', event: 'tracing.notExported' },
+          fields: { detail: expect.stringContaining('Bad Request') as string },
+        }) as object,
       ),
     );
   });
+
+  test('a sampler that takes nothing takes no turn of its own, and one of a sampled trace all the same', async () => {
+    await exporter.stop();
+    process.env['OTEL_TRACES_SAMPLER'] = 'parentbased_always_off';
+    collector.answer(ok);
+    exporter = await startExporter('holdpoint-test', { env: process.env, log });
+    const runtime = await bareRuntime();
+    const untaken = await allowed(await runtime.startTurn({ id: 'untaken', requester: U1, calls: [migration('c4')] }));
+    const taken = await underTrace({ traceparent: SAMPLED }, async () => allowed(await stage.start([migration('c5')])));
+    await eventually(() => expect(operations()).toContain(taken));
+    expect(operations()).not.toContain(untaken);
+  });
 });
 
-test('without a collector nothing is exported', () => {
-  expect(isExporting({})).toBe(false);
-  expect(isExporting({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })).toBe(false);
-  expect(isExporting({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_SDK_DISABLED: 'true' })).toBe(false);
-  expect(isExporting({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318' })).toBe(true);
+describe('a process with a collector of spans', () => {
+  beforeAll(assertBuilt);
+
+  test('a worker that is stopped hands over its last spans first', async () => {
+    const { address } = stage.settings.temporal;
+    const taskQueue = `traced-${randomUUID()}`;
+    const env = {
+      ...{ TEMPORAL_ADDRESS: address, HOLDPOINT_TASK_QUEUE: taskQueue, HOLDPOINT_LEDGER_URL: stage.ledgerUrl },
+      ...{ HOLDPOINT_PERMIT_KEY_FILE: stage.settings.permitKeyFile, HOLDPOINT_HEALTH_PORT: '0' },
+      ...{ HOLDPOINT_TRUST: 'namespace', OTEL_BSP_SCHEDULE_DELAY: '600000', OTEL_TRACES_SAMPLER: '' },
+    };
+    const worker = start(['worker'], { env });
+    try {
+      const runtime = await bareRuntime(taskQueue);
+      const turn = await runtime.startTurn({ id: 'of-a-process', requester: U1, calls: [migration('c6')] });
+      const operationId = await allowed(turn);
+      const ofWorker = () => spans().filter(({ resource }) => resource['service.name'] === 'holdpoint-worker');
+      expect(ofWorker()).toEqual([]);
+      worker.signal('SIGTERM');
+      expect(await worker.exited).toBe(0);
+      const ran = ofWorker().find(({ name }) => name === 'holdpoint runTool');
+      expect(ran?.attributes).toMatchObject({ 'holdpoint.operation_id': operationId });
+    } finally {
+      worker.signal('SIGKILL');
+    }
+  }, 60_000);
+
+  test('ends within seconds where the collector is silent, and as it would have ended', async () => {
+    collector.answer(silent);
+    const before = collector.received.length;
+    const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '60000', OTEL_TRACES_SAMPLER: '' };
+    const child = startProcess('-e', [TRACED_PROGRAM, DIST], { env });
+    await eventually(() => expect(child.output.stdout).toBe('ran\n'));
+    const startMs = performance.now();
+    expect(await child.exited).toBe(3);
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(collector.received.length).toBeGreaterThan(before);
+    collector.answer(ok);
+  }, 30_000);
+
+  test('loads nothing of the SDK where no collector is named', async () => {
+    const env = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: '' };
+    const child = startProcess('-e', [TRACED_PROGRAM, DIST], { env });
+    expect(await child.exited).toBe(3);
+    const loaded = child.output.stderr.trim().split('\n');
+    expect(loaded).toEqual(['api']);
+  }, 30_000);
+});
+
+test.each([
+  { env: {}, collector: null },
+  { env: { OTEL_EXPORTER_OTLP_ENDPOINT: '' }, collector: null },
+  { env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_SDK_DISABLED: 'TRUE' }, collector: null },
+  { env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_TRACES_EXPORTER: 'none' }, collector: null },
+  {
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_TRACES_EXPORTER: 'console, otlp' },
+    collector: 'http://c:4318',
+  },
+  {
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://d/v1/traces' },
+    collector: 'http://d/v1/traces',
+  },
+])('with $env spans go to $collector', ({ env, collector: expected }) => {
+  expect(collectorOf(env)).toBe(expected);
 });
