@@ -5,6 +5,7 @@ export { pendingApproval, type PendingApproval } from './pending-approval';
 export { verifyPermit } from './permit';
 export { generateReviewerKey, publicKeyOf, signDecision } from './sign-decision';
 export type { TurnStart } from './start-turn';
+export { traceInterceptor } from './trace-interceptor';
 export { Turn, type TurnCallResult } from './turn';
 export type { ApprovalRequest } from '../core/request';
 export type { CallOutcome } from '../core/outcome';

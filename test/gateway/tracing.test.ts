@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { trace } from '@opentelemetry/api';
 import { Client as McpClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { Client } from '@temporalio/client';
-import { connect } from '../../client';
+import { Client, type ClientInterceptors } from '@temporalio/client';
+import { connect, traceInterceptor } from '../../client';
 import type { Holdpoint, Turn } from '../../client';
 import { collectorOf, startExporter, type SpanExport } from '../../tracing/exporter';
 import { underTrace } from '../../tracing/span';
@@ -54,6 +54,7 @@ const SECRET = 'hunter2-4711';
 const CALLER = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const OTHER = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const SAMPLED = '00-80f198ee56343ba864fe8b2a57d3eff7-e457b5a2e4d86bd1-01';
+const OWN_CLIENT = '00-1c9a5f4e6d7b4a0e8f2b3c4d5e6f7a8b-a1b2c3d4e5f60718-01';
 const THIRD = '00-5759e988bd862e3fe1be46a994272793-53995c3f42cd8ad8-01';
 
 let stage: GatewayStage;
@@ -107,11 +108,16 @@ async function allowed(turn: Turn): Promise<string> {
   return request!.operationId;
 }
 
-/** A runtime that sends nothing of a trace along. */
-function bareRuntime(taskQueue = stage.taskQueue): Promise<Holdpoint> {
+/** A runtime with a Temporal client of its own, which sends nothing of a trace along unless it is told to. */
+function bareRuntime({ taskQueue = stage.taskQueue, interceptors = {} }: BareOptions = {}): Promise<Holdpoint> {
   const { connection, options } = stage.holdpoint.client;
   const { namespace, dataConverter } = options;
-  return connect({ client: new Client({ connection, namespace, dataConverter }), taskQueue });
+  return connect({ client: new Client({ connection, namespace, dataConverter, interceptors }), taskQueue });
+}
+
+interface BareOptions {
+  readonly taskQueue?: string;
+  readonly interceptors?: ClientInterceptors;
 }
 
 const migration = (id: string) => ({
@@ -169,7 +175,8 @@ describe('with a collector of spans', () => {
   });
 
   test('a turn whose runtime traces nothing is one trace all the same', async () => {
-    const turn = await (await bareRuntime()).startTurn({ id: 'untraced', requester: U1, calls: [migration('c2')] });
+    const bare = await bareRuntime();
+    const turn = await bare.startTurn({ id: 'untraced', requester: U1, calls: [migration('c2')] });
     const operationId = await allowed(turn);
     const ran = await eventually(() => {
       const found = spans().find(
@@ -217,12 +224,35 @@ describe('with a collector of spans', () => {
     },
   );
 
+  test('a runtime with a Temporal client of its own hands its trace on by the interceptor', async () => {
+    const runtime = await bareRuntime({ interceptors: { workflow: [traceInterceptor] } });
+    await underTrace({ traceparent: OWN_CLIENT }, async () =>
+      allowed(await runtime.startTurn({ id: 'own-client', requester: U1, calls: [migration('c7')] })),
+    );
+    const [, traceId = ''] = OWN_CLIENT.split('-');
+    expect(await namesOf(traceId, 'holdpoint runTool')).toContain('holdpoint recordDecision');
+  });
+
+  test('a span of a call that was refused says so, without a word of the tool', async () => {
+    stage.tools.behave('apply_migration', { kind: 'error', code: -32602 }, 1);
+    const operationId = await allowed(await stage.start([migration('c8')]));
+    const ran = await eventually(() => {
+      const found = spans().find(
+        ({ name, attributes }) => name === 'holdpoint runTool' && attributes['holdpoint.operation_id'] === operationId,
+      );
+      expect(found?.attributes['holdpoint.outcome']).toEqual(expect.any(String));
+      return found!;
+    });
+    expect(ran.attributes['holdpoint.outcome']).toBe('failed');
+  });
+
   test('no span holds arguments, reasons or results', () => {
     const all = collector.received.map(({ body }) => body).join('\n');
     expect(all).toContain('holdpoint.operation_id');
     expect(all).not.toContain(SECRET);
     expect(all).not.toContain('production');
     expect(all).not.toContain('applied');
+    expect(all).not.toContain('out of order');
   });
 
   test('one that does not answer holds up neither a call nor the end of a process', async () => {
@@ -277,7 +307,7 @@ describe('a process with a collector of spans', () => {
     };
     const worker = start(['worker'], { env });
     try {
-      const runtime = await bareRuntime(taskQueue);
+      const runtime = await bareRuntime({ taskQueue });
       const turn = await runtime.startTurn({ id: 'of-a-process', requester: U1, calls: [migration('c6')] });
       const operationId = await allowed(turn);
       const ofWorker = () => spans().filter(({ resource }) => resource['service.name'] === 'holdpoint-worker');
