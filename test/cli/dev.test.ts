@@ -18,6 +18,7 @@ import {
 import { eventually } from '../support/eventually';
 import { approvalOf, callTool } from '../support/gateway-stage';
 import { processesWith } from '../support/processes';
+import { startReceiver } from '../support/webhook-receiver';
 
 const READY_MS = 45_000;
 
@@ -99,6 +100,7 @@ async function occupiedPort(wanted = 0): Promise<{ server: Server; port: number 
 
 const AGENT = join(__dirname, '../../dist/examples/production-migration/agent.js');
 const EXAMPLE_POLICY = join(__dirname, '../../examples/production-migration/policy.yaml');
+const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const MIGRATION = {
   id: 'c1',
   server: 'orders-db',
@@ -166,16 +168,25 @@ describe('holdpoint dev', () => {
   test(
     'gives a client of MCP an address and a token: the agent calls, the reviewer allows, the same call runs',
     async () => {
-      const dev = startDev();
+      const collector = await startReceiver();
+      const tracing = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
+      const dev = start(['dev'], { cwd: folder, env: { ...env, ...tracing } });
+      running.push(dev);
       const { gateway } = await ready(dev);
       expect(statSync(gateway?.tokenFile ?? '').mode & 0o777).toBe(0o600);
       expect(dev.output.stdout).not.toContain(readFileSync(gateway?.tokenFile ?? '', 'utf8').trim());
       const client = await connectAsTold(dev);
-      const migration = () => callTool(client, 'apply_migration', MIGRATION.arguments);
+      const migration = () =>
+        callTool(client, 'apply_migration', MIGRATION.arguments, { traceparent: `00-${TRACE_ID}-b7ad6b7169203331-01` });
       expect(approvalOf(await migration()).status).toBe('pending');
       const { shortId } = await onlyRequest();
       expect((await here('allow', shortId)).stdout).toContain('recorded as dana, signed');
       expect(approvalOf(await migration()).status).toBe('approved');
+      const ofTrace = () => collector.received.filter(({ body }) => body.includes(TRACE_ID));
+      await eventually(() => {
+        const parts = ofTrace().flatMap(({ body }) => body.match(/holdpoint-(worker|gateway)/g) ?? []);
+        expect([...new Set(parts)].sort()).toEqual(['holdpoint-gateway', 'holdpoint-worker']);
+      });
 
       const link = await here('console', 'link', '--to', `/requests/${shortId}`);
       expect(link).toMatchObject({ code: 0, stderr: expect.stringContaining('It signs dana in, once') as string });
@@ -189,7 +200,7 @@ describe('holdpoint dev', () => {
       await eventually(async () => expect((await here('doctor')).code).toBe(0), READY_MS);
       const again = await connectAsTold(dev);
       expect((await again.listTools()).tools.map(({ name }) => name)).toContain('apply_migration');
-      await Promise.all([client.close(), again.close()]);
+      await Promise.all([client.close(), again.close(), collector.close()]);
       dev.signal('SIGINT');
       expect(await dev.exited).toBe(0);
       expect(processesWith(folder)).toEqual([]);
