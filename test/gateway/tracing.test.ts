@@ -174,6 +174,22 @@ describe('with a collector of spans', () => {
     });
   });
 
+  test('a decision is a span of its reviewer, with its operation and its verdict', async () => {
+    const operationId = await allowed(await stage.start([migration('c9')]));
+    const decided = await eventually(() => {
+      const found = spans().find(
+        ({ name, attributes }) => name === 'holdpoint decide' && attributes['holdpoint.operation_id'] === operationId,
+      );
+      expect(found).toBeDefined();
+      return found!;
+    });
+    expect(decided.attributes).toEqual({
+      'holdpoint.operation_id': operationId,
+      'holdpoint.answer': 'allow',
+      'holdpoint.verdict': 'accepted',
+    });
+  });
+
   test('a turn whose runtime traces nothing is one trace all the same', async () => {
     const bare = await bareRuntime();
     const turn = await bare.startTurn({ id: 'untraced', requester: U1, calls: [migration('c2')] });
