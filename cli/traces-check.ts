@@ -14,7 +14,8 @@ export async function checkTraces(env: NodeJS.ProcessEnv): Promise<Check> {
   const url = URL.canParse(collector) ? new URL(collector) : null;
   if (url === null || !/^https?:$/.test(url.protocol))
     return warning('the OTEL_EXPORTER_OTLP_ENDPOINT that is set is no http or https URL: no span is exported');
-  const answer = await fetch(url.origin, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null);
+  const asked = fetch(url.origin, { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' });
+  const answer = await asked.catch(() => null);
   await answer?.body?.cancel();
   if (answer !== null) return { name, status: 'ok', detail: `spans go to ${safe(url.origin)}` };
   return warning(

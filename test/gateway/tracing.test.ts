@@ -297,15 +297,22 @@ describe('with a collector of spans', () => {
     );
   });
 
-  test('a sampler that takes nothing takes no turn of its own, and one of a sampled trace all the same', async () => {
+  test('the sampler and the name of the environment count: none of its own turns, but those of a sampled trace', async () => {
     await exporter.stop();
     process.env['OTEL_TRACES_SAMPLER'] = 'parentbased_always_off';
+    process.env['OTEL_SERVICE_NAME'] = 'own-name';
     collector.answer(ok);
     exporter = await startExporter('holdpoint-test', { env: process.env, log });
     const runtime = await bareRuntime();
     const untaken = await allowed(await runtime.startTurn({ id: 'untaken', requester: U1, calls: [migration('c4')] }));
     const taken = await underTrace({ traceparent: SAMPLED }, async () => allowed(await stage.start([migration('c5')])));
-    await eventually(() => expect(operations()).toContain(taken));
+    const ran = await eventually(() => {
+      const found = spans().find(({ attributes }) => attributes['holdpoint.operation_id'] === taken);
+      expect(found).toBeDefined();
+      return found!;
+    });
+    expect(ran.resource['service.name']).toBe('own-name');
+    delete process.env['OTEL_SERVICE_NAME'];
     expect(operations()).not.toContain(untaken);
   });
 });
