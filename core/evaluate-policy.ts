@@ -22,7 +22,8 @@ const PRECEDENCE: Readonly<Record<RuleScope['kind'], number>> = { tools: 0, dest
 /**
  * Judges a call by a policy: access first, then the rules. Of the rules that match, a named one before `destructive`
  * before `all`, and the first in the file among equals, decides who is asked and until when; the strictest validity,
- * binding and sign-in of all of them apply. A condition on a missing value asks. Emergency rules ask about nothing (`emergencyAsks`).
+ * binding and sign-in of all of them apply. A condition on a missing value asks. Emergency rules ask about nothing
+ * (`emergencyAsks`).
  * @param confirm the runtime's own question to the requester's human; it can only add a question.
  */
 export function evaluate(policy: Policy, facts: CallFacts, confirm: boolean): PolicyVerdict {

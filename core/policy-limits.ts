@@ -10,6 +10,9 @@ const DAY_MS = 24 * HOUR_MS;
 /** A span of time that a policy key may state, in milliseconds; both ends are allowed. */
 export type DurationBounds = { readonly minMs: number; readonly maxMs: number };
 
+/** An authentication context class that a rule may name: it fits into an address and a quoted header as it is. */
+export const AUTHENTICATION_CLASS = /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/;
+
 /** Bounds of the policy file, as `docs/policy.md` states them. */
 export const POLICY_LIMITS = {
   fileBytes: 1_048_576,

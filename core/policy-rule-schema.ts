@@ -17,7 +17,7 @@ import {
   who,
   whoFields,
 } from './policy-fields';
-import { DEFAULT_DEADLINE, POLICY_DEFAULTS, POLICY_LIMITS } from './policy-limits';
+import { AUTHENTICATION_CLASS, DEFAULT_DEADLINE, POLICY_DEFAULTS, POLICY_LIMITS } from './policy-limits';
 
 const operators = shape({
   is: scalar.optional(),
@@ -133,7 +133,7 @@ const emergency = choose<Rule['emergency']>((value) =>
 );
 
 const acr = matching(
-  /^[\x21\x23-\x5b\x5d-\x7e]{1,100}$/,
+  AUTHENTICATION_CLASS,
   'must be an authentication class: 1 to 100 visible ASCII characters without spaces, " and \\',
 );
 

@@ -5,6 +5,7 @@ import type { ActivityInterceptors } from '@temporalio/worker';
 import { operationId } from '../core/digest';
 import { memberOf } from '../core/member';
 import { inSpan, underOwnTrace, underTrace, type TraceContext } from '../tracing/span';
+import { tracePlace } from '../tracing/trace-place';
 import { TRACE_HEADER } from '../workflows/messages';
 
 type Attributes = Readonly<Record<string, string>>;
@@ -29,10 +30,8 @@ export function traceActivity({ info }: Context): ActivityInterceptors {
 function placeIn(headers: Headers): TraceContext | null {
   const header = headers[TRACE_HEADER];
   const place: unknown = header === undefined ? null : defaultPayloadConverter.fromPayload(header);
-  const traceparent = memberOf(place, 'traceparent');
-  const tracestate = memberOf(place, 'tracestate');
-  if (typeof traceparent !== 'string') return null;
-  return { traceparent, ...(typeof tracestate === 'string' && { tracestate }) };
+  const found = tracePlace({ traceparent: memberOf(place, 'traceparent'), tracestate: memberOf(place, 'tracestate') });
+  return found.traceparent === undefined ? null : found;
 }
 
 /** A turn whose runtime traces nothing is one trace all the same: all its activities find the same id. */

@@ -1,4 +1,5 @@
 import { createRoute, z } from '@hono/zod-openapi';
+import type { SecondReviewRefused } from '../../ledger/commands/give-second-review';
 import type { SampledDecision } from '../../ledger/second-reviews';
 import { answer, answers, jsonContent } from './answers';
 import { problem } from './problem';
@@ -63,7 +64,7 @@ function doneItem({ request, answer: decided, deciders, decidedAtMs, second }: S
   return [{ request, done: { ...second, agrees: second.answer === decided, decided, deciders, decidedAtMs } }];
 }
 
-function refused({ code, detail }: { readonly code: 'notOpen' | 'done' | 'noteMissing'; readonly detail: string }) {
+function refused({ code, detail }: SecondReviewRefused) {
   switch (code) {
     case 'notOpen':
       return notFound();

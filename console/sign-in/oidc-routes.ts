@@ -50,7 +50,10 @@ export function addOidcRoutes(app: Hono<SignInEnv>, parts: SignInParts, settings
     const ended = await oidc.end(answered, start);
     if (!ended.ok) return failed(parts, c, { ...ended, to: start.to });
     const { signIn } = ended;
-    const weak = start.fresh === undefined ? null : staleness(start.fresh, signIn, [start.issuedAtMs, parts.nowMs()]);
+    const weak =
+      start.fresh === undefined
+        ? null
+        : staleness(start.fresh, signIn, { begunAtMs: start.issuedAtMs, nowMs: parts.nowMs() });
     if (weak !== null) return notFresh(parts, c, { reason: weak, to: start.to });
     const person = await parts.personNamed(ended.claim);
     if (person !== null)

@@ -2,6 +2,7 @@ import { isNativeError } from 'node:util/types';
 import * as client from 'openid-client';
 import type { SignInFact } from '../../core/decision';
 import { memberOf } from '../../core/member';
+import { AUTHENTICATION_CLASS } from '../../core/policy-limits';
 import { reasonOf } from '../../ledger/ledger-error';
 import type { OidcSettings } from '../settings';
 import type { Fresh } from './fresh';
@@ -32,7 +33,6 @@ export interface Oidc {
 }
 
 const TIMEOUT_S = 5;
-const LONGEST_CLASS = 100;
 
 export function createOidc(settings: OidcSettings): Oidc {
   const find = providerOf(settings);
@@ -116,12 +116,12 @@ async function claimsOf(provider: client.Configuration, claim: string, tokens: T
   return client.fetchUserInfo(provider, tokens.access_token, claims.sub);
 }
 
-/** Of the ID token alone, which the provider signed. A class that is longer than any that a rule names is none. */
+/** Of the ID token alone, which the provider signed. A class that no rule can name is none. */
 function signInOf(tokens: Tokens): SignInFact | null {
   const claims = tokens.claims();
   const [authTime, acr] = [claims?.auth_time, memberOf(claims, 'acr')];
   if (authTime === undefined) return null;
-  const isClass = typeof acr === 'string' && acr !== '' && acr.length <= LONGEST_CLASS;
+  const isClass = typeof acr === 'string' && AUTHENTICATION_CLASS.test(acr);
   return { atMs: Math.floor(authTime * 1_000), ...(isClass && { acr }) };
 }
 

@@ -64,7 +64,7 @@ export function createAggregateEndpoint(options: AggregateEndpointOptions): Endp
   };
 }
 
-/** Every call is judged at its server's own endpoint; here is only heard whether its client is still there, and its trace. */
+/** Every call is judged at its server's own endpoint; here is only heard of its trace, and whether its client is still there. */
 function passingGate(processes: WeakMap<object, AggregateProcess>): Gate {
   return {
     judge: ({ session, message, signal, trace }) => {

@@ -3,7 +3,7 @@ import type { ToolServer } from '../../activities/tool-server';
 import type { ToolServers } from '../../activities/tool-servers';
 import type { TraceContext } from '../../tracing/span';
 import type { IncomingCall } from '../ports';
-import { tracePlace } from '../wire/trace-place';
+import { tracePlace } from '../../tracing/trace-place';
 
 /**
  * What of a call's `_meta` goes along with a call that was approved: where it belongs in a trace. All else there is bound

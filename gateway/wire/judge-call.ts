@@ -3,7 +3,7 @@ import type { ClientMessage, ClientSession, Gate, GateAnswer } from '../ports';
 import type { EventResponse } from './event-response';
 import { idText } from './raw-json';
 import { INTERNAL_ERROR, errorText, resultText } from './refusal';
-import { tracePlace } from './trace-place';
+import { tracePlace } from '../../tracing/trace-place';
 
 /** A call as far as the gate and its answer need it. */
 export interface JudgedCall {

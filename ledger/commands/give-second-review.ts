@@ -14,13 +14,14 @@ export interface SecondReviewGiven extends Omit<SecondReview, 'atMs'> {
 
 /** `agrees` is told once the review is on record, and not before. */
 export type SecondReviewed =
-  | { readonly ok: true; readonly agrees: boolean; readonly decided: 'allow' | 'deny' }
-  | {
-      readonly ok: false;
-      /** `notOpen`: there is none for this person, whatever else there is. */
-      readonly code: 'notOpen' | 'done' | 'noteMissing';
-      readonly detail: string;
-    };
+  { readonly ok: true; readonly agrees: boolean; readonly decided: 'allow' | 'deny' } | SecondReviewRefused;
+
+export interface SecondReviewRefused {
+  readonly ok: false;
+  /** `notOpen`: there is none for this person, whatever else there is. */
+  readonly code: 'notOpen' | 'done' | 'noteMissing';
+  readonly detail: string;
+}
 
 /** Records what somebody would have answered to a decided request of the sample. It changes nothing about the decision. */
 export async function giveSecondReview(
@@ -28,7 +29,7 @@ export async function giveSecondReview(
   { given, policy }: { given: SecondReviewGiven; policy: Policy },
 ): Promise<SecondReviewed> {
   const { operationId, revision, answer, by, note, verified = false } = given;
-  const refused = (code: 'notOpen' | 'done' | 'noteMissing', detail: string) => ({ ok: false, code, detail }) as const;
+  const refused = (code: SecondReviewRefused['code'], detail: string) => ({ ok: false, code, detail }) as const;
   await lockOperation(tx, operationId);
   const found = await sampledDecision(tx.db, { operationId, revision });
   const isOpen =
